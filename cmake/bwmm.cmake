@@ -1,0 +1,49 @@
+# Shared target settings. Every layer is one static library named bwmm_<layer>.
+find_package(PkgConfig REQUIRED)
+find_package(fmt REQUIRED)
+find_package(GTest REQUIRED)
+find_package(Threads REQUIRED)
+
+add_library(bwmm_options INTERFACE)
+target_include_directories(bwmm_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(bwmm_options INTERFACE -Wall -Wextra -Werror -ffp-contract=off)
+if(BWMM_SANITIZE)
+  target_compile_options(bwmm_options INTERFACE
+    -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(bwmm_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+# Debian's SystemC 2.3.4 is built as C++17 and encodes that in a symbol every user must match.
+pkg_check_modules(SYSTEMC REQUIRED IMPORTED_TARGET systemc)
+add_library(bwmm_systemc INTERFACE)
+target_link_libraries(bwmm_systemc INTERFACE PkgConfig::SYSTEMC)
+target_compile_definitions(bwmm_systemc INTERFACE SC_CPLUSPLUS=201703L)
+
+# bwmm_layer(<name> SOURCES <files> LINK <targets>): one layer of the model. A layer without
+# sources is header-only.
+function(bwmm_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(bwmm_${name} STATIC ${ARG_SOURCES})
+    target_link_libraries(bwmm_${name} PUBLIC bwmm_options fmt::fmt ${ARG_LINK})
+  else()
+    add_library(bwmm_${name} INTERFACE)
+    target_link_libraries(bwmm_${name} INTERFACE bwmm_options fmt::fmt ${ARG_LINK})
+  endif()
+endfunction()
+
+# bwmm_test(<layer> <unit> LINK <targets> [SOURCES <files>] [ARGS <args>]): one GoogleTest binary,
+# <unit>_test.cpp by default, registered in ctest as <layer>.<unit>.
+function(bwmm_test layer unit)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;ARGS" ${ARGN})
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES ${unit}_test.cpp)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 600)
+  endif()
+  add_executable(${layer}_${unit}_test ${ARG_SOURCES})
+  target_link_libraries(${layer}_${unit}_test PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${layer}.${unit} COMMAND ${layer}_${unit}_test ${ARG_ARGS})
+  set_tests_properties(${layer}.${unit} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+endfunction()

@@ -1,0 +1,27 @@
+// How the PE array treats its operands; shared by the instruction set, the ops and the engines.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace bwmm {
+
+enum class PeMode : std::uint8_t {
+  kOrdinary,   // bf16, fp16 and fp8 elements, one fused multiply-add per row
+  kMx,         // x4 words with E8M0 scales, one exact group sum per 8 rows
+  kTranspose,  // moves bits; the moving operand is an identity the engine makes itself
+};
+
+constexpr std::string_view NameOf(PeMode mode) {
+  switch (mode) {
+    case PeMode::kOrdinary:
+      return "ordinary";
+    case PeMode::kMx:
+      return "mx";
+    case PeMode::kTranspose:
+      return "transpose";
+  }
+  return "?";
+}
+
+}  // namespace bwmm
