@@ -40,8 +40,8 @@ struct LoadStationary {
   DType dtype = DType::kBf16;  // element type; x4 in MX mode; transpose: any 1, 2 or 4-byte type
   int rows = 0;                // K; a multiple of 8 in MX mode
   int cols = 0;                // M
-  std::vector<std::uint32_t> data;    // [rows][cols], raw bits in the low end of each word
-  std::vector<std::uint8_t> scales;   // MX: [rows / 8][cols], E8M0
+  std::vector<std::uint32_t> data;   // [rows][cols], raw bits in the low end of each word
+  std::vector<std::uint8_t> scales;  // MX: [rows / 8][cols], E8M0
 };
 
 // Streams the moving operand [rows, n] and writes n PSUM rows of `cols` words, where `cols` is M of
@@ -56,8 +56,8 @@ struct MultiplyMoving {
   // PSUM destination. Units are 2 bytes: word w of a partition is address 2 * w. A 4-byte row takes
   // two units and must start even; a 2-byte row takes one.
   int psum_address = 0;
-  DType psum_dtype = DType::kFp32;  // fp32 or bf16; transpose: any 2 or 4-byte type
-  bool accumulate = false;          // transpose never accumulates
+  DType psum_dtype = DType::kFp32;   // fp32 or bf16; transpose: any 2 or 4-byte type
+  bool accumulate = false;           // transpose never accumulates
   std::vector<std::uint32_t> data;   // [rows][n]
   std::vector<std::uint8_t> scales;  // MX: [rows / 8][n], E8M0
 };

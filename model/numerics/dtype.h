@@ -48,8 +48,7 @@ constexpr int SizeOf(DType dtype) {
 }
 
 constexpr bool IsX4(DType dtype) {
-  return dtype == DType::kFp8E4M3FnX4 || dtype == DType::kFp8E5M2X4 ||
-         dtype == DType::kFp4E2M1FnX4;
+  return dtype == DType::kFp8E4M3FnX4 || dtype == DType::kFp8E5M2X4 || dtype == DType::kFp4E2M1FnX4;
 }
 
 // NKI's own names: "float32", "bfloat16", "float8_e4m3fn_x4", ...

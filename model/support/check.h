@@ -17,8 +17,8 @@ class CheckFailure : public std::logic_error {
 inline void Check(bool holds, std::string_view what,
                   std::source_location where = std::source_location::current()) {
   if (!holds) [[unlikely]] {
-    throw CheckFailure(fmt::format("{}:{}: internal check failed: {}", where.file_name(),
-                                   where.line(), what));
+    throw CheckFailure(
+        fmt::format("{}:{}: internal check failed: {}", where.file_name(), where.line(), what));
   }
 }
 

@@ -17,8 +17,7 @@ class SimError : public std::runtime_error {
   explicit SimError(const std::string& text) : std::runtime_error(text) {}
 
   template <typename... Args>
-  SimError(fmt::format_string<Args...> format, Args&&... args)
-    requires(sizeof...(Args) > 0)
+  SimError(fmt::format_string<Args...> format, Args&&... args) requires(sizeof...(Args) > 0)
       : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
 };
 

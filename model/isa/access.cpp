@@ -1,0 +1,213 @@
+#include "model/isa/access.h"
+
+#include <algorithm>
+
+namespace bwmm::isa {
+namespace {
+
+constexpr int kMaxRuns = 16;
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
+
+// HBM rows as one more, outermost free dimension.
+Operand Flattened(const Operand& operand) {
+  if (operand.memory != Memory::kHbm || operand.partitions == 1)
+    return operand;
+  Operand flat = operand;
+  flat.partitions = 1;
+  if (operand.rank == Operand::kMaxRank) {
+    // No room for a dimension: widen the outermost one to the rows' bounding box.
+    flat.dims[0].size = (operand.partitions - 1) * operand.partition_stride /
+                            std::max<std::int64_t>(1, operand.dims[0].stride) +
+                        operand.dims[0].size;
+    return flat;
+  }
+  std::copy_backward(flat.dims.begin(), flat.dims.end() - 1, flat.dims.end());
+  flat.dims[0] = {.size = operand.partitions, .stride = operand.partition_stride};
+  ++flat.rank;
+  return flat;
+}
+
+class Collector {
+ public:
+  void Read(const Operand& operand) { Add(operand, false, false); }
+  void Write(const Operand& operand) { Add(operand, true, false); }
+  void Index(const Operand& operand) { Add(operand, false, true); }
+  void Read(const std::optional<Operand>& operand) {
+    if (operand)
+      Read(*operand);
+  }
+  void Read(const ScalarArg& scalar) {
+    if (const auto* operand = std::get_if<Operand>(&scalar))
+      Read(*operand);
+  }
+  // Four scale rows at the start of each 32-partition quadrant.
+  void ReadScale(const std::optional<Operand>& scale) {
+    if (scale)
+      AddScale(*scale, false);
+  }
+  void WriteScale(const Operand& scale) { AddScale(scale, true); }
+
+  void Dynamic(const Operand& operand, const std::optional<VectorOffset>& rows,
+               const std::optional<ScalarOffset>& offset, bool write) {
+    Operand table = operand;
+    if (rows) {
+      Index(rows->index);
+      table.partitions = rows->rows;
+      table.partition_stride = rows->row_stride;
+    }
+    if (offset) {
+      Index(offset->index);
+      const Operand flat = Flattened(table);
+      Region box{.memory = Memory::kHbm, .begin = flat.offset};
+      box.end = flat.offset + (offset->limit - 1) * offset->stride * SizeOf(flat.dtype) +
+                flat.span_bytes();
+      accesses_.push_back({.region = box, .write = write});
+      return;
+    }
+    Add(table, write, false);
+  }
+
+  std::vector<Access> Take() { return std::move(accesses_); }
+
+ private:
+  void Add(const Operand& operand, bool write, bool index) {
+    regions_.clear();
+    AppendRegions(operand, regions_);
+    for (const Region& region : regions_)
+      accesses_.push_back({.region = region, .write = write, .index = index});
+  }
+  void AddScale(const Operand& scale, bool write) {
+    for (int quadrant = 0; quadrant * 32 < scale.partitions; ++quadrant) {
+      Operand rows = scale;
+      rows.partition = scale.partition + 32 * quadrant;
+      rows.partitions = 4;
+      Add(rows, write, false);
+    }
+  }
+
+  std::vector<Access> accesses_;
+  std::vector<Region> regions_;
+};
+
+}  // namespace
+
+void AppendRegions(const Operand& operand, std::vector<Region>& regions) {
+  const Operand flat = Flattened(operand);
+  const int bytes = SizeOf(flat.dtype);
+  Region region{.memory = flat.memory};
+  if (flat.memory != Memory::kHbm) {
+    region.partition = flat.partition;
+    region.partition_end = flat.partition + static_cast<int>(flat.partitions);
+  }
+  // Dense inner part, then the outer dimensions that repeat it.
+  std::int64_t run = 1;
+  int outer = flat.rank;
+  while (outer > 0 && (flat.dims[outer - 1].size == 1 || flat.dims[outer - 1].stride == run))
+    run *= flat.dims[--outer].size;
+  std::int64_t runs = 1;
+  for (int i = 0; i < outer; ++i)
+    runs *= flat.dims[i].stride == 0 ? 1 : flat.dims[i].size;
+  if (runs > kMaxRuns) {
+    region.begin = flat.offset;
+    region.end = flat.offset + flat.span_bytes();
+    regions.push_back(region);
+    return;
+  }
+  std::array<std::int64_t, Operand::kMaxRank> index{};
+  for (std::int64_t r = 0; r < runs; ++r) {
+    std::int64_t element = 0;
+    for (int i = 0; i < outer; ++i)
+      element += index[i] * flat.dims[i].stride;
+    region.begin = flat.offset + element * bytes;
+    region.end = region.begin + run * bytes;
+    regions.push_back(region);
+    for (int i = outer - 1; i >= 0; --i) {
+      if (flat.dims[i].stride != 0 && ++index[i] < flat.dims[i].size)
+        break;
+      index[i] = 0;
+    }
+  }
+}
+
+std::vector<Access> AccessesOf(const Instruction& instruction) {
+  Collector c;
+  std::visit(Overloaded{
+                 [&](const LoadStationary& i) {
+                   c.Read(i.stationary);
+                   c.ReadScale(i.scale);
+                 },
+                 [&](const MultiplyMoving& i) {
+                   if (i.mode != PeMode::kTranspose)
+                     c.Read(i.moving);
+                   c.ReadScale(i.scale);
+                   if (i.accumulate)
+                     c.Read(i.dst);
+                   c.Write(i.dst);
+                 },
+                 [&](const QuantizeMx& i) {
+                   c.Read(i.src);
+                   c.Write(i.dst);
+                   c.WriteScale(i.dst_scale);
+                 },
+                 [&](const ActivationOp& i) {
+                   c.Read(i.src);
+                   c.Read(i.bias);
+                   c.Write(i.dst);
+                 },
+                 [&](const TensorTensor& i) {
+                   c.Read(i.a);
+                   c.Read(i.b);
+                   c.Write(i.dst);
+                 },
+                 [&](const TensorScalar& i) {
+                   c.Read(i.src);
+                   c.Read(i.scalar0);
+                   c.Read(i.scalar1);
+                   c.Write(i.dst);
+                 },
+                 [&](const ScalarTensorTensor& i) {
+                   c.Read(i.data);
+                   c.Read(i.scalar);
+                   c.Read(i.tensor);
+                   c.Write(i.dst);
+                 },
+                 [&](const TensorReduce& i) {
+                   c.Read(i.src);
+                   c.Write(i.dst);
+                 },
+                 [&](const TensorCopy& i) {
+                   c.Read(i.src);
+                   c.Write(i.dst);
+                 },
+                 [&](const Memset& i) { c.Write(i.dst); },
+                 [&](const Iota& i) { c.Write(i.dst); },
+                 [&](const DmaCopy& i) {
+                   c.Dynamic(i.src, i.gather, i.src_offset, false);
+                   c.Dynamic(i.dst, i.scatter, i.dst_offset, true);
+                 },
+                 [&](const DmaCompute& i) {
+                   for (const Operand& source : i.sources)
+                     c.Read(source);
+                   c.Write(i.dst);
+                 },
+                 [&](const SendRecv& i) {
+                   c.Read(i.src);
+                   c.Write(i.dst);
+                 },
+                 [&](const CoreBarrier& i) {
+                   c.Read(i.data);
+                   c.Write(i.data);
+                 },
+                 [&](const RegisterLoad& i) { c.Read(i.src); },
+             },
+             instruction.body);
+  return c.Take();
+}
+
+}  // namespace bwmm::isa

@@ -1,0 +1,166 @@
+#include "model/isa/text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace bwmm::isa {
+namespace {
+
+constexpr std::array<std::string_view, std::variant_size_v<Body>> kOpcodes = {
+    "load_stationary",
+    "multiply_moving",
+    "quantize_mx",
+    "activation",
+    "tensor_tensor",
+    "tensor_scalar",
+    "scalar_tensor_tensor",
+    "tensor_reduce",
+    "tensor_copy",
+    "memset",
+    "iota",
+    "dma_copy",
+    "dma_compute",
+    "sendrecv",
+    "core_barrier",
+    "register_load"};
+
+std::string Scalar(const ScalarArg& scalar) {
+  if (const auto* value = std::get_if<float>(&scalar))
+    return fmt::format("{:.9g}", *value);
+  return ToText(std::get<Operand>(scalar));
+}
+
+std::string Rows(std::string_view name, const std::optional<VectorOffset>& rows) {
+  if (!rows)
+    return "";
+  return fmt::format(" {}=[{} rows={} stride={} oob={}]", name, ToText(rows->index), rows->rows,
+                     rows->row_stride, rows->oob == OutOfBounds::kSkip ? "skip" : "error");
+}
+
+std::string Offset(std::string_view name, const std::optional<ScalarOffset>& offset) {
+  if (!offset)
+    return "";
+  return fmt::format(" {}=[{} limit={} stride={}]", name, ToText(offset->index), offset->limit,
+                     offset->stride);
+}
+
+std::string Optional(std::string_view name, const std::optional<Operand>& operand) {
+  return operand ? fmt::format(" {}={}", name, ToText(*operand)) : "";
+}
+
+struct Operands {
+  std::string operator()(const LoadStationary& i) const {
+    return fmt::format("mode={} stationary={}{}", NameOf(i.mode), ToText(i.stationary),
+                       Optional("scale", i.scale));
+  }
+  std::string operator()(const MultiplyMoving& i) const {
+    return fmt::format("mode={} dst={}{}{} accumulate={}", NameOf(i.mode), ToText(i.dst),
+                       i.mode == PeMode::kTranspose ? "" : " moving=" + ToText(i.moving),
+                       Optional("scale", i.scale), i.accumulate);
+  }
+  std::string operator()(const QuantizeMx& i) const {
+    return fmt::format("dst={} dst_scale={} src={} rule={}", ToText(i.dst), ToText(i.dst_scale),
+                       ToText(i.src), i.rule == ScaleRule::kX2 ? "x2" : "ocp");
+  }
+  std::string operator()(const ActivationOp& i) const {
+    return fmt::format("function={} dst={} src={} scale={:.9g}{}", NameOf(i.function),
+                       ToText(i.dst), ToText(i.src), i.scale, Optional("bias", i.bias));
+  }
+  std::string operator()(const TensorTensor& i) const {
+    return fmt::format("op={} dst={} a={} b={}", NameOf(i.op), ToText(i.dst), ToText(i.a),
+                       ToText(i.b));
+  }
+  std::string operator()(const TensorScalar& i) const {
+    std::string second;
+    if (i.op1)
+      second = fmt::format(" op1={} scalar1={}", NameOf(*i.op1), Scalar(i.scalar1));
+    return fmt::format("dst={} src={} op0={} scalar0={}{}", ToText(i.dst), ToText(i.src),
+                       NameOf(i.op0), Scalar(i.scalar0), second);
+  }
+  std::string operator()(const ScalarTensorTensor& i) const {
+    return fmt::format("dst={} data={} op0={} scalar={} op1={} tensor={}", ToText(i.dst),
+                       ToText(i.data), NameOf(i.op0), Scalar(i.scalar), NameOf(i.op1),
+                       ToText(i.tensor));
+  }
+  std::string operator()(const TensorReduce& i) const {
+    return fmt::format("op={} dst={} src={}", NameOf(i.op), ToText(i.dst), ToText(i.src));
+  }
+  std::string operator()(const TensorCopy& i) const {
+    return fmt::format("dst={} src={}", ToText(i.dst), ToText(i.src));
+  }
+  std::string operator()(const Memset& i) const {
+    return fmt::format("dst={} value={:.9g}", ToText(i.dst), i.value);
+  }
+  std::string operator()(const Iota& i) const {
+    return fmt::format("dst={} base={} partition_step={} free_step={}", ToText(i.dst), i.base,
+                       i.partition_step, i.free_step);
+  }
+  std::string operator()(const DmaCopy& i) const {
+    return fmt::format("dst={} src={}{}{}{}{}", ToText(i.dst), ToText(i.src),
+                       Rows("gather", i.gather), Rows("scatter", i.scatter),
+                       Offset("src_offset", i.src_offset), Offset("dst_offset", i.dst_offset));
+  }
+  std::string operator()(const DmaCompute& i) const {
+    std::string text = "dst=" + ToText(i.dst) + " op=add";
+    for (const Operand& source : i.sources)
+      text += " src=" + ToText(source);
+    return text;
+  }
+  std::string operator()(const SendRecv& i) const {
+    return fmt::format("dst={} src={} peer={} pipe={}", ToText(i.dst), ToText(i.src), i.peer,
+                       i.pipe_id);
+  }
+  std::string operator()(const CoreBarrier& i) const { return "data=" + ToText(i.data); }
+  std::string operator()(const RegisterLoad& i) const { return "src=" + ToText(i.src); }
+};
+
+}  // namespace
+
+std::string_view NameOf(Engine engine) {
+  constexpr std::array<std::string_view, kEngines> kNames = {"tensor", "vector", "scalar", "gpsimd",
+                                                             "sync"};
+  return kNames[static_cast<int>(engine)];
+}
+
+std::string_view NameOf(AluOp op) {
+  constexpr std::array<std::string_view, 6> kNames = {"add", "subtract", "multiply",
+                                                      "max", "min",      "is_equal"};
+  return kNames[static_cast<int>(op)];
+}
+
+std::string_view OpcodeOf(const Instruction& instruction) {
+  return kOpcodes[instruction.body.index()];
+}
+
+std::string ToText(const Operand& operand) {
+  std::string text;
+  if (operand.memory == Memory::kHbm) {
+    text =
+        fmt::format("hbm+{:#x} {}[{}", operand.offset, NameOf(operand.dtype), operand.partitions);
+  } else {
+    text = fmt::format("{}[{}:{}]+{:#x} {}[{}", operand.memory == Memory::kSbuf ? "sbuf" : "psum",
+                       operand.partition, operand.partition + operand.partitions, operand.offset,
+                       NameOf(operand.dtype), operand.partitions);
+  }
+  if (operand.memory == Memory::kHbm && operand.partitions > 1)
+    text += fmt::format(":{}", operand.partition_stride);
+  std::int64_t dense = 1;
+  std::string dims;
+  for (int i = operand.rank - 1; i >= 0; --i) {
+    const Dim& dim = operand.dims[i];
+    dims = (dim.stride == dense || dim.size == 1)
+               ? fmt::format(",{}{}", dim.size, dims)
+               : fmt::format(",{}:{}{}", dim.size, dim.stride, dims);
+    dense *= dim.size;
+  }
+  return text + dims + "]";
+}
+
+std::string ToText(const Instruction& instruction) {
+  return fmt::format("{:>6} core{} {:<6} {:<20} {}", instruction.id, instruction.core,
+                     NameOf(instruction.engine), OpcodeOf(instruction),
+                     std::visit(Operands{}, instruction.body));
+}
+
+}  // namespace bwmm::isa

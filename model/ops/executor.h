@@ -1,0 +1,25 @@
+// The sequential executor: runs both cores' programs on ops alone, without SystemC and without
+// time. Cores meet only at core_barrier and sendrecv. Program order is the meaning; the timed
+// machine must give these bits.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "model/isa/sink.h"
+#include "model/ops/memory.h"
+
+namespace bwmm::ops {
+
+// One core's kernel; called once per core, each with its own sink.
+using Program = std::function<void(isa::Sink&)>;
+
+struct ExecutorResult {
+  std::uint64_t instructions = 0;
+};
+
+// SimError on a deadlock (a core waits at a meeting its peer never reaches), a mismatched meeting,
+// a read of bytes never written, or anything Execute refuses.
+ExecutorResult RunSequentially(const isa::Limits& limits, Hbm& hbm, const Program& program);
+
+}  // namespace bwmm::ops
