@@ -27,15 +27,15 @@ using ScalarArg = std::variant<float, Operand>;
 // nc_matmul, nc_matmul_mx and nc_transpose are a LoadStationary followed by a MultiplyMoving.
 struct LoadStationary {
   PeMode mode = PeMode::kOrdinary;
-  Operand stationary;            // [K, M], SBUF
-  std::optional<Operand> scale;  // MX: quadrant layout, [.., M], SBUF
+  Operand stationary;                           // [K, M], SBUF
+  std::optional<Operand> scale = std::nullopt;  // MX: quadrant layout, [.., M], SBUF
 };
 
 struct MultiplyMoving {
   PeMode mode = PeMode::kOrdinary;
-  Operand dst;                   // [M, N], PSUM
-  Operand moving;                // [K, N], SBUF; transpose: the stationary operand again, unread
-  std::optional<Operand> scale;  // MX: quadrant layout, [.., N], SBUF
+  Operand dst;     // [M, N], PSUM
+  Operand moving;  // [K, N], SBUF; transpose: the stationary operand again, unread
+  std::optional<Operand> scale = std::nullopt;  // MX: quadrant layout, [.., N], SBUF
   bool accumulate = false;
 };
 
@@ -53,7 +53,7 @@ struct ActivationOp {
   Operand dst;
   Operand src;
   float scale = 1.0f;
-  std::optional<Operand> bias;  // [P, 1]
+  std::optional<Operand> bias = std::nullopt;  // [P, 1]
 };
 
 // dst = a op b
@@ -70,7 +70,7 @@ struct TensorScalar {
   Operand src;
   AluOp op0 = AluOp::kMultiply;
   ScalarArg scalar0 = 1.0f;
-  std::optional<AluOp> op1;
+  std::optional<AluOp> op1 = std::nullopt;
   ScalarArg scalar1 = 0.0f;
 };
 
@@ -134,16 +134,16 @@ struct ScalarOffset {
 struct DmaCopy {
   Operand dst;
   Operand src;
-  std::optional<VectorOffset> gather;   // rows of src
-  std::optional<VectorOffset> scatter;  // rows of dst
-  std::optional<ScalarOffset> src_offset;
-  std::optional<ScalarOffset> dst_offset;
+  std::optional<VectorOffset> gather = std::nullopt;   // rows of src
+  std::optional<VectorOffset> scatter = std::nullopt;  // rows of dst
+  std::optional<ScalarOffset> src_offset = std::nullopt;
+  std::optional<ScalarOffset> dst_offset = std::nullopt;
 };
 
 // dst = sum of the sources, added left to right in fp32, rounded once to dst's type.
 struct DmaCompute {
   Operand dst;
-  std::vector<Operand> sources;
+  std::vector<Operand> sources = {};
 };
 
 // This core's src goes to the peer's dst; the peer's src arrives in this core's dst.

@@ -1,0 +1,59 @@
+#include "kernels/lang/allocator.h"
+
+#include "model/support/check.h"
+#include "model/support/sim_error.h"
+
+namespace bwmm::lang {
+namespace {
+
+constexpr std::int64_t kGranule = 64;
+
+std::int64_t RoundUp(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+std::int64_t Allocator::Align(std::int64_t from, std::int64_t bytes) const {
+  if (bank_bytes_ == 0)
+    return from;
+  const std::int64_t bank_end = RoundUp(from + 1, bank_bytes_);
+  const bool crosses = from + bytes > bank_end;
+  return crosses || bytes > bank_bytes_ ? RoundUp(from, bank_bytes_) : from;
+}
+
+std::uint64_t Allocator::Allocate(const std::string& name, std::int64_t bytes) {
+  const std::int64_t size = RoundUp(bytes, kGranule);
+  std::int64_t start = 0;
+  for (const auto& [offset, buffer] : live_) {
+    start = Align(start, size);
+    if (start + size <= static_cast<std::int64_t>(offset))
+      break;
+    start = static_cast<std::int64_t>(offset) + buffer.bytes;
+  }
+  start = Align(start, size);
+  if (start + size > bytes_) {
+    throw SimError(
+        "{}: buffer {} of {} bytes per partition does not fit, {} of {} are free; live: {}",
+        memory_, name, bytes, free_bytes(), bytes_, LiveTable());
+  }
+  live_[start] = {.name = name, .bytes = size};
+  used_ += size;
+  return start;
+}
+
+void Allocator::Free(std::uint64_t offset) {
+  const auto it = live_.find(offset);
+  Check(it != live_.end(), "a freed buffer is live");
+  used_ -= it->second.bytes;
+  live_.erase(it);
+}
+
+std::string Allocator::LiveTable() const {
+  std::string table;
+  for (const auto& [offset, buffer] : live_)
+    table += fmt::format("{}{} {}", table.empty() ? "" : ", ", buffer.name, buffer.bytes);
+  return table.empty() ? "none" : table;
+}
+
+}  // namespace bwmm::lang

@@ -1,0 +1,41 @@
+// Allocates byte ranges of one on-chip memory; the range is the same in all partitions.
+//
+// First fit, lowest address. Running out is a SimError that lists the live buffers, what is free
+// and what was asked for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace bwmm::lang {
+
+class Allocator {
+ public:
+  // A range never crosses a multiple of `bank_bytes` unless it is larger than a bank.
+  Allocator(std::string memory, std::int64_t bytes, std::int64_t bank_bytes)
+      : memory_(std::move(memory)), bytes_(bytes), bank_bytes_(bank_bytes) {}
+
+  std::uint64_t Allocate(const std::string& name, std::int64_t bytes);
+  void Free(std::uint64_t offset);
+
+  std::int64_t free_bytes() const { return bytes_ - used_; }
+
+ private:
+  struct Buffer {
+    std::string name;
+    std::int64_t bytes = 0;
+  };
+
+  // Start of a range of `bytes` at or after `from`, bank rule included.
+  std::int64_t Align(std::int64_t from, std::int64_t bytes) const;
+  std::string LiveTable() const;
+
+  std::string memory_;
+  std::int64_t bytes_;
+  std::int64_t bank_bytes_;
+  std::int64_t used_ = 0;
+  std::map<std::uint64_t, Buffer> live_;  // by offset
+};
+
+}  // namespace bwmm::lang

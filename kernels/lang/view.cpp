@@ -1,0 +1,128 @@
+#include "kernels/lang/view.h"
+
+#include "model/support/check.h"
+#include "model/support/sim_error.h"
+
+namespace bwmm::lang {
+
+void View::Refuse(const std::string& why) const {
+  throw SimError("view of {}: {}; it is {}", name_, why, isa::ToText(operand_));
+}
+
+std::int64_t View::size(int dim) const {
+  if (dim < 0 || dim > operand_.rank)
+    Refuse(fmt::format("dimension {} of {}", dim, rank()));
+  return dim == 0 ? operand_.partitions : operand_.dims[dim - 1].size;
+}
+
+View View::Slice(int dim, std::int64_t begin, std::int64_t count) const {
+  if (begin < 0 || count < 1 || begin + count > size(dim))
+    Refuse(fmt::format("slice {}..{} of dimension {} of size {}", begin, begin + count - 1, dim,
+                       size(dim)));
+  View view = *this;
+  isa::Operand& o = view.operand_;
+  if (dim > 0) {
+    o.offset += begin * o.dims[dim - 1].stride * SizeOf(o.dtype);
+    o.dims[dim - 1].size = count;
+  } else {
+    o.partitions = count;
+    if (o.memory == isa::Memory::kHbm)
+      o.offset += begin * o.partition_stride * SizeOf(o.dtype);
+    else
+      o.partition += static_cast<int>(begin);
+  }
+  return view;
+}
+
+View View::Pick(int dim, std::int64_t index) const {
+  Check(dim >= 1, "the partition dimension is sliced, not picked");
+  View view = Slice(dim, index, 1);
+  isa::Operand& o = view.operand_;
+  for (int i = dim; i < o.rank; ++i)
+    o.dims[i - 1] = o.dims[i];
+  --o.rank;
+  return view;
+}
+
+View View::Permuted(std::initializer_list<int> free_dims) const {
+  Check(static_cast<int>(free_dims.size()) == operand_.rank, "one entry per free dimension");
+  View view = *this;
+  int to = 0;
+  for (const int dim : free_dims)
+    view.operand_.dims[to++] = operand_.dims[dim - 1];
+  return view;
+}
+
+View View::Split(int dim, std::int64_t inner) const {
+  if (dim < 1 || size(dim) % inner != 0)
+    Refuse(fmt::format("dimension {} does not split into runs of {}", dim, inner));
+  if (operand_.rank == isa::Operand::kMaxRank)
+    Refuse(fmt::format("no more than {} free dimensions", isa::Operand::kMaxRank));
+  View view = *this;
+  isa::Operand& o = view.operand_;
+  for (int i = o.rank; i >= dim; --i)
+    o.dims[i] = o.dims[i - 1];
+  ++o.rank;
+  o.dims[dim - 1] = {.size = size(dim) / inner, .stride = o.dims[dim].stride * inner};
+  o.dims[dim].size = inner;
+  return view;
+}
+
+View View::Flat() const {
+  if (operand_.contiguous_run() != operand_.free_size())
+    Refuse("free dimensions are not dense");
+  View view = *this;
+  view.operand_.rank = 1;
+  view.operand_.dims[0] = {.size = operand_.free_size(), .stride = 1};
+  return view;
+}
+
+View View::As(DType dtype) const {
+  if (SizeOf(dtype) != SizeOf(operand_.dtype))
+    Refuse(fmt::format("cannot be seen as {}: element sizes differ", NameOf(dtype)));
+  View view = *this;
+  view.operand_.dtype = dtype;
+  return view;
+}
+
+std::int64_t HbmTensor::stride(int dim) const {
+  std::int64_t stride = 1;
+  for (int i = static_cast<int>(shape.size()) - 1; i > dim; --i)
+    stride *= shape[i];
+  return stride;
+}
+
+View HbmTensor::At(std::initializer_list<std::int64_t> at) const {
+  isa::Operand o{.memory = isa::Memory::kHbm, .dtype = dtype, .offset = address};
+  int dim = 0;
+  for (const std::int64_t index : at) {
+    if (index < 0 || index >= shape[dim])
+      throw SimError("tensor {}: index {} of dimension {}, allowed 0..{}", name, index, dim,
+                     shape[dim] - 1);
+    o.offset += index * stride(dim) * SizeOf(dtype);
+    ++dim;
+  }
+  Check(dim < static_cast<int>(shape.size()), "a view keeps at least one dimension");
+  o.partitions = shape[dim];
+  o.partition_stride = stride(dim);
+  o.rank = static_cast<int>(shape.size()) - dim - 1;
+  Check(o.rank <= isa::Operand::kMaxRank, "at most four free dimensions");
+  for (int i = 0; i < o.rank; ++i)
+    o.dims[i] = {.size = shape[dim + 1 + i], .stride = stride(dim + 1 + i)};
+  return View(name, o);
+}
+
+View HbmTensor::Rows(std::int64_t columns) const {
+  const std::int64_t elements = shape.empty() ? 1 : shape[0] * stride(0);
+  Check(elements % columns == 0, "rows divide the tensor");
+  isa::Operand o{.memory = isa::Memory::kHbm,
+                 .dtype = dtype,
+                 .partitions = elements / columns,
+                 .partition_stride = columns,
+                 .offset = address,
+                 .rank = 1};
+  o.dims[0] = {.size = columns, .stride = 1};
+  return View(name, o);
+}
+
+}  // namespace bwmm::lang

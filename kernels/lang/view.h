@@ -1,0 +1,67 @@
+// View: a tensor in HBM, SBUF or PSUM as a kernel sees it. Dimension 0 is the partition dimension
+// (rows in HBM); the others are free dimensions. Slicing never copies.
+//
+//   t.Slice(0, 32, 16)   partitions 32..47          t.Slice(2, 0, 64)   64 of dimension 2
+//   t.Pick(1, i)         index i of dimension 1, which disappears
+//   t.Permuted({..})     other order of the free dimensions
+//   t.As(DType::kInt32)  the same bytes as another type of the same size
+//
+// A wrong dimension or range is a SimError that names the tensor.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "model/isa/operand.h"
+
+namespace bwmm::lang {
+
+class View {
+ public:
+  View() = default;
+  View(std::string name, isa::Operand operand) : name_(std::move(name)), operand_(operand) {}
+
+  const std::string& name() const { return name_; }
+  const isa::Operand& operand() const { return operand_; }
+  operator const isa::Operand&() const { return operand_; }  // instructions take operands
+
+  DType dtype() const { return operand_.dtype; }
+  int rank() const { return 1 + operand_.rank; }
+  std::int64_t size(int dim) const;
+  std::int64_t free_size() const { return operand_.free_size(); }
+
+  View Slice(int dim, std::int64_t begin, std::int64_t count) const;
+  View Pick(int dim, std::int64_t index) const;  // dim >= 1
+  // Free dimensions in another order: {2, 1} makes dimension 2 the first free one.
+  View Permuted(std::initializer_list<int> free_dims) const;
+  // One free dimension of `outer * inner` split in two.
+  View Split(int dim, std::int64_t inner) const;
+  // [P, free_size] when the free dimensions are dense.
+  View Flat() const;
+  View As(DType dtype) const;
+
+ private:
+  [[noreturn]] void Refuse(const std::string& why) const;
+
+  std::string name_;
+  isa::Operand operand_;
+};
+
+// An HBM tensor of any rank; row-major. Kernels turn it into views.
+struct HbmTensor {
+  std::string name;
+  DType dtype = DType::kBf16;
+  std::vector<std::int64_t> shape;
+  std::uint64_t address = 0;
+
+  std::int64_t stride(int dim) const;  // elements
+  // The sub-tensor at leading indices `at`: [shape[n], shape[n + 1], ...]; its first dimension
+  // becomes dimension 0 of the view.
+  View At(std::initializer_list<std::int64_t> at = {}) const;
+  // [rows, columns] over all elements in order.
+  View Rows(std::int64_t columns) const;
+};
+
+}  // namespace bwmm::lang

@@ -1,0 +1,112 @@
+#include "model/ops/execute.h"
+
+#include "model/ops/dma_ops.h"
+#include "model/ops/operand_view.h"
+#include "model/ops/tensor_ops.h"
+#include "model/support/check.h"
+#include "model/support/sim_error.h"
+
+namespace bwmm::ops {
+namespace {
+
+bool IsInt(const isa::Operand& operand) {
+  return operand.dtype == DType::kInt32;
+}
+bool IsInt(const isa::ScalarArg& scalar) {
+  const auto* operand = std::get_if<isa::Operand>(&scalar);
+  return operand == nullptr || IsInt(*operand);
+}
+
+struct Control {
+  bool operator()(const isa::TensorTensor& i) const {
+    return IsInt(i.dst) && IsInt(i.a) && IsInt(i.b);
+  }
+  bool operator()(const isa::TensorScalar& i) const {
+    return IsInt(i.dst) && IsInt(i.src) && IsInt(i.scalar0) && IsInt(i.scalar1);
+  }
+  bool operator()(const isa::TensorReduce& i) const { return IsInt(i.dst) && IsInt(i.src); }
+  bool operator()(const isa::TensorCopy& i) const { return IsInt(i.dst) && IsInt(i.src); }
+  bool operator()(const isa::Memset& i) const { return IsInt(i.dst); }
+  bool operator()(const isa::Iota&) const { return true; }
+  bool operator()(const isa::DmaCopy& i) const { return IsInt(i.dst) && IsInt(i.src); }
+  template <typename Other>
+  bool operator()(const Other&) const {
+    return false;
+  }
+};
+
+struct Executable {
+  CoreMemory& memory;
+
+  template <typename Op>
+  void operator()(const Op& op) const {
+    if constexpr (requires { ops::Execute(op, memory); })
+      ops::Execute(op, memory);
+    else
+      Check(false, "PE, meeting and register instructions are executed by their owner");
+  }
+};
+
+}  // namespace
+
+bool IsControl(const isa::Instruction& instruction) {
+  return std::visit(Control{}, instruction.body);
+}
+
+void Execute(const isa::Instruction& instruction, CoreMemory& memory) {
+  if (memory.control_only && !IsControl(instruction))
+    return;
+  try {
+    std::visit(Executable{memory}, instruction.body);
+  } catch (const SimError& error) {
+    throw SimError("instruction {} ({}) on core {}: {}", instruction.id, isa::OpcodeOf(instruction),
+                   instruction.core, error.what());
+  }
+}
+
+DmaTraffic TrafficOf(const isa::DmaCopy& copy, CoreMemory& memory) {
+  DmaTraffic traffic;
+  const auto& rows = copy.scatter ? copy.scatter : copy.gather;
+  const std::int64_t all = std::max(copy.src.partitions, copy.dst.partitions);
+  if (!rows) {
+    traffic.rows_moved = all;
+    return traffic;
+  }
+  for (std::int64_t p = 0; p < all; ++p) {
+    isa::Operand lane = rows->index;
+    lane.partition += static_cast<int>(p);
+    lane.partitions = 1;
+    const auto index = static_cast<std::uint32_t>(ReadInt32(lane, memory));
+    ++(static_cast<std::int64_t>(index) < rows->rows ? traffic.rows_moved : traffic.rows_skipped);
+  }
+  return traffic;
+}
+
+std::int32_t ReadInt32(const isa::Operand& operand, CoreMemory& memory) {
+  Check(operand.dtype == DType::kInt32, "an index is int32");
+  OperandView view(operand, memory);
+  const std::byte* row = view.Row(0);
+  Check(row != nullptr, "index tensors carry data at every fidelity");
+  return *reinterpret_cast<const std::int32_t*>(row);
+}
+
+void CopyAcross(const isa::Operand& src, CoreMemory& from, const isa::Operand& dst,
+                CoreMemory& to) {
+  Check(src.dtype == dst.dtype && src.partitions == dst.partitions &&
+            src.free_size() == dst.free_size(),
+        "sendrecv moves between tiles of one shape and type");
+  OperandView source(src, from), target(dst, to);
+  std::vector<float> values(src.free_size());
+  const bool dense =
+      src.contiguous_run() == src.free_size() && dst.contiguous_run() == dst.free_size();
+  for (std::int64_t p = 0; p < src.partitions; ++p) {
+    if (dense) {
+      std::copy_n(source.Row(p), src.span_bytes(), target.Row(p));
+    } else {
+      source.Load(p, values.data());
+      target.Store(p, values.data());
+    }
+  }
+}
+
+}  // namespace bwmm::ops

@@ -1,0 +1,225 @@
+#include "model/ops/executor.h"
+
+#include <array>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "model/isa/text.h"
+#include "model/isa/validate.h"
+#include "model/ops/execute.h"
+#include "model/ops/matmul.h"
+#include "model/ops/matmul_mx.h"
+#include "model/ops/memory_check.h"
+#include "model/ops/pe_operands.h"
+#include "model/ops/psum_array.h"
+#include "model/ops/quantize_mx.h"
+#include "model/support/check.h"
+#include "model/support/sim_error.h"
+
+namespace bwmm::ops {
+namespace {
+
+// Thrown in the thread of one core when the other one failed.
+struct Stopped {};
+
+class Executor;
+
+class Core final : public isa::Sink {
+ public:
+  Core(Executor& executor, int id, const isa::Limits& limits, Hbm& hbm)
+      : executor_(executor),
+        id_(id),
+        limits_(limits),
+        sbuf_(limits.partitions, limits.sbuf_bytes),
+        memory_{.core = id, .sbuf = sbuf_, .psum = psum_, .hbm = hbm, .quantize = QuantizeMx},
+        checker_(limits, memory_) {}
+
+  int core() const override { return id_; }
+  const isa::Limits& limits() const override { return limits_; }
+  std::uint32_t Emit(isa::Engine engine, isa::Body body) override;
+  std::int32_t RegisterValue(std::uint32_t id) override { return registers_.at(id); }
+
+  CoreMemory& memory() { return memory_; }
+  std::uint32_t emitted() const { return next_id_; }
+
+ private:
+  void Run(const isa::Instruction& instruction);
+  void Multiply(const isa::MultiplyMoving& op);
+
+  Executor& executor_;
+  int id_;
+  isa::Limits limits_;
+  Sbuf sbuf_;
+  PsumArray psum_;
+  CoreMemory memory_;
+  MemoryChecker checker_;
+  std::uint32_t next_id_ = 0;
+  std::unordered_map<std::uint32_t, std::int32_t> registers_;
+  isa::LoadStationary stationary_;
+  PeOperand stationary_data_;
+};
+
+// Runs one core at a time: a core keeps the baton until it waits for its peer or ends.
+class Executor {
+ public:
+  Executor(const isa::Limits& limits, Hbm& hbm) : cores_(limits.cores) {
+    Check(limits.cores == 1 || limits.cores == 2, "one or two cores");
+    for (int c = 0; c < cores_; ++c)
+      core_[c].emplace(*this, c, limits, hbm);
+  }
+
+  ExecutorResult Run(const Program& program) {
+    std::array<std::thread, 2> threads;
+    for (int c = 0; c < cores_; ++c)
+      threads[c] = std::thread([this, c, &program] { RunCore(c, program); });
+    for (int c = 0; c < cores_; ++c)
+      threads[c].join();
+    if (error_)
+      std::rethrow_exception(error_);
+    ExecutorResult result;
+    for (int c = 0; c < cores_; ++c)
+      result.instructions += core_[c]->emitted();
+    return result;
+  }
+
+  // Blocks until the peer reaches its matching meeting; the second to arrive carries it out.
+  void Meet(const isa::Instruction& mine) {
+    std::unique_lock lock(mutex_);
+    const int self = mine.core;
+    const int peer = 1 - self;
+    if (cores_ == 1)
+      throw SimError("instruction {} ({}): a meeting needs two cores, the machine has one", mine.id,
+                     isa::OpcodeOf(mine));
+    if (waiting_[peer] != nullptr) {
+      CarryOut(mine, *waiting_[peer]);
+      waiting_[peer] = nullptr;
+      return;
+    }
+    if (done_[peer])
+      throw SimError("core {} waits at instruction {}, but core {} has ended:{}", self, mine.id,
+                     peer, isa::ToText(mine));
+    waiting_[self] = &mine;
+    PassBaton(peer);
+    changed_.wait(lock, [&] { return stopped_ || (baton_ == self && waiting_[self] == nullptr); });
+    if (stopped_)
+      throw Stopped{};
+  }
+
+ private:
+  void RunCore(int self, const Program& program) {
+    try {
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return stopped_ || baton_ == self; });
+        if (stopped_)
+          return;
+      }
+      program(*core_[self]);
+      std::unique_lock lock(mutex_);
+      done_[self] = true;
+      if (cores_ == 1)
+        return;
+      if (const auto* stuck = waiting_[1 - self])
+        throw SimError("core {} waits at instruction {}, but core {} has ended:{}", 1 - self,
+                       stuck->id, self, isa::ToText(*stuck));
+      PassBaton(1 - self);
+    } catch (const Stopped&) {
+    } catch (...) {
+      std::unique_lock lock(mutex_);
+      if (!error_)
+        error_ = std::current_exception();
+      stopped_ = true;
+      changed_.notify_all();
+    }
+  }
+
+  void PassBaton(int to) {
+    baton_ = to;
+    changed_.notify_all();
+  }
+
+  void CarryOut(const isa::Instruction& a, const isa::Instruction& b) {
+    if (a.body.index() != b.body.index())
+      throw SimError("cores meet at different instructions:{} and{}", isa::ToText(a),
+                     isa::ToText(b));
+    if (const auto* mine = std::get_if<isa::SendRecv>(&a.body)) {
+      const auto& theirs = std::get<isa::SendRecv>(b.body);
+      if (mine->pipe_id != theirs.pipe_id)
+        throw SimError("sendrecv pipe {} on core {} meets pipe {} on core {}", mine->pipe_id,
+                       a.core, theirs.pipe_id, b.core);
+      CopyAcross(mine->src, core_[a.core]->memory(), theirs.dst, core_[b.core]->memory());
+      CopyAcross(theirs.src, core_[b.core]->memory(), mine->dst, core_[a.core]->memory());
+    }
+  }
+
+  int cores_;
+  std::array<std::optional<Core>, 2> core_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int baton_ = 0;
+  bool stopped_ = false;
+  std::array<bool, 2> done_{};
+  std::array<const isa::Instruction*, 2> waiting_{};
+  std::exception_ptr error_;
+};
+
+std::uint32_t Core::Emit(isa::Engine engine, isa::Body body) {
+  const isa::Instruction instruction{
+      .id = next_id_++, .core = id_, .engine = engine, .body = std::move(body)};
+  isa::Validate(instruction, limits_);
+  checker_.Observe(instruction, "in program order");
+  Run(instruction);
+  return instruction.id;
+}
+
+void Core::Run(const isa::Instruction& instruction) {
+  if (const auto* load = std::get_if<isa::LoadStationary>(&instruction.body)) {
+    stationary_ = *load;
+    stationary_data_ = GatherPeOperand(load->stationary, load->scale, sbuf_);
+  } else if (const auto* multiply = std::get_if<isa::MultiplyMoving>(&instruction.body)) {
+    Multiply(*multiply);
+  } else if (std::holds_alternative<isa::SendRecv>(instruction.body) ||
+             std::holds_alternative<isa::CoreBarrier>(instruction.body)) {
+    executor_.Meet(instruction);
+  } else if (const auto* reg = std::get_if<isa::RegisterLoad>(&instruction.body)) {
+    registers_[instruction.id] = ReadInt32(reg->src, memory_);
+  } else {
+    Execute(instruction, memory_);
+  }
+}
+
+void Core::Multiply(const isa::MultiplyMoving& op) {
+  const int k = stationary_data_.rows;
+  const int m = stationary_data_.columns;
+  const int address = PsumAddressOf(op.dst);
+  if (op.mode == PeMode::kTranspose) {
+    psum_.WriteTransposed(address, op.dst.dtype, stationary_data_.data.data(), k, m);
+    return;
+  }
+  const PeOperand moving = GatherPeOperand(op.moving, op.scale, sbuf_);
+  Check(moving.rows == k, "stationary and moving have the same partitions");
+  std::vector<float> out(std::size_t{1} * moving.columns * m);
+  if (op.mode == PeMode::kMx) {
+    MatmulMx(stationary_.stationary.dtype, stationary_data_.data.data(),
+             stationary_data_.scales.data(), op.moving.dtype, moving.data.data(),
+             moving.scales.data(), k, m, moving.columns, out.data());
+  } else {
+    Matmul(stationary_.stationary.dtype, stationary_data_.data.data(), op.moving.dtype,
+           moving.data.data(), k, m, moving.columns, out.data());
+  }
+  psum_.Write(address, op.dst.dtype, op.accumulate, out.data(), moving.columns, m);
+}
+
+}  // namespace
+
+ExecutorResult RunSequentially(const isa::Limits& limits, Hbm& hbm, const Program& program) {
+  Executor executor(limits, hbm);
+  return executor.Run(program);
+}
+
+}  // namespace bwmm::ops

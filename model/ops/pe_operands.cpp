@@ -1,0 +1,73 @@
+#include "model/ops/pe_operands.h"
+
+#include <cstring>
+
+#include "model/support/check.h"
+#include "model/support/sim_error.h"
+
+namespace bwmm::ops {
+namespace {
+
+template <typename T>
+void Spread(const std::byte* row, std::int64_t stride, int count, std::uint32_t* words) {
+  for (int i = 0; i < count; ++i) {
+    T value;
+    std::memcpy(&value, row + i * stride, sizeof value);
+    words[i] = value;
+  }
+}
+
+}  // namespace
+
+PeOperand GatherPeOperand(const isa::Operand& operand, const std::optional<isa::Operand>& scale,
+                          Sbuf& sbuf) {
+  PeOperand result;
+  result.rows = static_cast<int>(operand.partitions);
+  result.columns = static_cast<int>(operand.free_size());
+  result.data.resize(std::size_t{1} * result.rows * result.columns);
+  // The free pattern is row-major over at most two levels: a dense or strided line per outer index.
+  Check(operand.rank >= 1, "a PE operand has a free dimension");
+  const int inner = operand.rank - 1;
+  const int bytes = SizeOf(operand.dtype);
+  const int line = static_cast<int>(operand.dims[inner].size);
+  const std::int64_t stride = operand.dims[inner].stride * bytes;
+  for (int p = 0; p < result.rows; ++p) {
+    const std::byte* row = sbuf.At(operand.partition + p, operand.offset, operand.span_bytes());
+    for (int l = 0; l < result.columns / line; ++l) {
+      std::int64_t element = 0;
+      std::int64_t index = l;
+      for (int i = inner - 1; i >= 0; --i) {
+        element += index % operand.dims[i].size * operand.dims[i].stride;
+        index /= operand.dims[i].size;
+      }
+      std::uint32_t* words = &result.data[std::size_t{1} * p * result.columns + l * line];
+      const std::byte* from = row + element * bytes;
+      if (bytes == 4)
+        Spread<std::uint32_t>(from, stride, line, words);
+      else if (bytes == 2)
+        Spread<std::uint16_t>(from, stride, line, words);
+      else
+        Spread<std::uint8_t>(from, stride, line, words);
+    }
+  }
+  if (!scale)
+    return result;
+  Check(scale->contiguous_run() == scale->free_size() && scale->free_size() == result.columns,
+        "an MX scale operand is dense and has one byte per x4 column");
+  result.scales.resize(std::size_t{1} * (result.rows / 8) * result.columns);
+  for (int g = 0; g < result.rows / 8; ++g) {
+    const int partition = scale->partition + 32 * (g / 4) + g % 4;
+    std::memcpy(&result.scales[std::size_t{1} * g * result.columns],
+                sbuf.At(partition, scale->offset, result.columns), result.columns);
+  }
+  return result;
+}
+
+int PsumAddressOf(const isa::Operand& dst) {
+  Check(dst.memory == isa::Memory::kPsum, "a MultiplyMoving writes PSUM");
+  Check(dst.partition == 0, "PE columns are PSUM partitions from 0");
+  Check(dst.contiguous_run() == dst.free_size(), "a MultiplyMoving writes dense rows");
+  return static_cast<int>(dst.offset / 2);
+}
+
+}  // namespace bwmm::ops
