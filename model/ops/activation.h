@@ -2,7 +2,7 @@
 //
 //   fp32 x --> double: fma, mul, add, div, bit operations --> one RNE to fp32
 //
-// Evaluated in double, a function is the correctly rounded one up to about 2^-18 of an fp32 ulp.
+// Evaluated in double, a function is the correctly rounded one to within 2^-20 of an fp32 ulp.
 // docs/numerics.md holds the algorithm, the limits at +-Inf and the measured error.
 #pragma once
 
