@@ -142,12 +142,17 @@ void Core::dma_copy(const View& dst, const View& src, const Dma& options) {
   // Software descriptors of a gather or scatter are GpSimd's work; static ones are triggered by
   // the Sync engine.
   const bool dynamic = options.gather || options.scatter;
-  sink_.Emit(dynamic ? Engine::kGpSimd : Engine::kSync,
-             isa::DmaCopy{.dst = dst,
-                          .src = src,
-                          .gather = options.gather,
-                          .scatter = options.scatter,
-                          .src_offset = options.src_offset});
+  isa::DmaCopy op{.dst = dst,
+                  .src = src,
+                  .gather = options.gather,
+                  .scatter = options.scatter,
+                  .src_offset = options.src_offset};
+  // A table has as many rows in flight as the index tensor has lanes.
+  if (options.gather)
+    op.src.partitions = dst.size(0);
+  if (options.scatter)
+    op.dst.partitions = src.size(0);
+  sink_.Emit(dynamic ? Engine::kGpSimd : Engine::kSync, std::move(op));
 }
 
 void Core::dma_compute(const View& dst, const std::vector<View>& sources) {

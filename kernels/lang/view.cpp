@@ -85,6 +85,27 @@ View View::As(DType dtype) const {
   return view;
 }
 
+View View::SplitRows(std::int64_t rows) const {
+  if (operand_.memory != isa::Memory::kHbm || size(0) % rows != 0)
+    Refuse(fmt::format("rows do not split into groups of {}", rows));
+  Check(operand_.rank < isa::Operand::kMaxRank, "one free dimension is left");
+  View view = *this;
+  isa::Operand& o = view.operand_;
+  for (int i = o.rank; i > 0; --i)
+    o.dims[i] = o.dims[i - 1];
+  ++o.rank;
+  o.dims[0] = {.size = size(0) / rows, .stride = rows * o.partition_stride};
+  o.partitions = rows;
+  return view;
+}
+
+isa::VectorOffset View::RowsAt(const View& index, isa::OutOfBounds oob) const {
+  return {.index = index,
+          .rows = operand_.partitions,
+          .row_stride = operand_.partition_stride,
+          .oob = oob};
+}
+
 std::int64_t HbmTensor::stride(int dim) const {
   std::int64_t stride = 1;
   for (int i = static_cast<int>(shape.size()) - 1; i > dim; --i)
@@ -123,6 +144,29 @@ View HbmTensor::Rows(std::int64_t columns) const {
                  .rank = 1};
   o.dims[0] = {.size = columns, .stride = 1};
   return View(name, o);
+}
+
+View HbmTensor::Columns(std::int64_t begin, std::int64_t rows, std::int64_t columns) const {
+  Check(shape.size() == 1 && begin + rows * columns <= shape[0], "a window of a vector");
+  isa::Operand o{.memory = isa::Memory::kHbm,
+                 .dtype = dtype,
+                 .partitions = rows,
+                 .partition_stride = 1,
+                 .offset = address + begin * SizeOf(dtype),
+                 .rank = 1};
+  o.dims[0] = {.size = columns, .stride = rows};
+  return View(name, o);
+}
+
+HbmTensor HbmTensor::Reshaped(std::vector<std::int64_t> new_shape) const {
+  HbmTensor tensor = *this;
+  tensor.shape = std::move(new_shape);
+  Check(tensor.shape[0] * tensor.stride(0) == shape[0] * stride(0), "a reshape keeps all elements");
+  return tensor;
+}
+
+isa::ScalarOffset HbmTensor::Offset(const View& index) const {
+  return {.index = index, .limit = shape[0], .stride = stride(0)};
 }
 
 }  // namespace bwmm::lang

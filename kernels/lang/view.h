@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "model/isa/operand.h"
+#include "model/isa/instruction.h"
 
 namespace bwmm::lang {
 
@@ -41,6 +41,13 @@ class View {
   // [P, free_size] when the free dimensions are dense.
   View Flat() const;
   View As(DType dtype) const;
+  // Rows of an HBM view dealt to partitions: [outer * rows, ...] becomes [rows, outer, ...], row
+  // r of group g being row g * rows + r.
+  View SplitRows(std::int64_t rows) const;
+  // The rows `index` names, for dma_copy's gather (this view is the source) or scatter (the
+  // destination).
+  isa::VectorOffset RowsAt(const View& index,
+                           isa::OutOfBounds oob = isa::OutOfBounds::kError) const;
 
  private:
   [[noreturn]] void Refuse(const std::string& why) const;
@@ -62,6 +69,13 @@ struct HbmTensor {
   View At(std::initializer_list<std::int64_t> at = {}) const;
   // [rows, columns] over all elements in order.
   View Rows(std::int64_t columns) const;
+  // A window of a one-dimensional tensor read column by column: element (p, c) of the
+  // [rows, columns] view is element begin + c * rows + p.
+  View Columns(std::int64_t begin, std::int64_t rows, std::int64_t columns) const;
+  // The same elements under another shape.
+  HbmTensor Reshaped(std::vector<std::int64_t> new_shape) const;
+  // dma_copy's src_offset for At({i}) with i read on the device.
+  isa::ScalarOffset Offset(const View& index) const;
 };
 
 }  // namespace bwmm::lang

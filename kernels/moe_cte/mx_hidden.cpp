@@ -1,0 +1,75 @@
+#include "kernels/moe_cte/mx_hidden.h"
+
+#include <algorithm>
+
+namespace bwmm::kernels {
+
+using lang::AluOp;
+using lang::Engine;
+using lang::View;
+
+namespace {
+
+constexpr int kQuarters = 4;      // x4 lanes
+constexpr int kGroupTokens = 32;  // tokens of one gather
+constexpr int kTilesPerBank = 8;  // bf16 transposes of 128 columns in one PSUM bank
+
+}  // namespace
+
+MxHidden::MxHidden(lang::Core& nki, const MoeCteArgs& args, int quantized_depth, int gather_depth)
+    : nki_(nki),
+      args_(args),
+      tiles_(args.hidden() / 512),
+      groups_(args.block_size / kGroupTokens),
+      quarter_(nki.Sbuf("quarter", DType::kInt32, 128, {1})) {
+  for (int w = 0; w < kQuarters; ++w)
+    nki.memset(quarter_->Slice(0, 32 * w, 32), static_cast<float>(w), Engine::kGpSimd);
+  slots_ = nki.RotatingSbuf("row_slots", 2, DType::kInt32, 128, {groups_});
+  index_ = nki.RotatingSbuf("row_index", 2, DType::kInt32, 128, {groups_});
+  rows_ = nki.RotatingSbuf("hidden_rows", gather_depth, DType::kBf16, 128, {tiles_ * 128});
+  transposed_ = nki.RotatingPsum("transposed", 2, DType::kBf16, 128, {kTilesPerBank, 128});
+  lanes_ =
+      nki.RotatingSbuf("hidden_lanes", 2, DType::kBf16, 128, {tiles_, kGroupTokens, kQuarters});
+  words_ = nki.RotatingSbuf("hidden_x4", quantized_depth, DType::kFp8E4M3FnX4, 128,
+                            {tiles_, args.block_size});
+  scales_ = nki.RotatingSbuf("hidden_scale", quantized_depth, DType::kE8M0, 128,
+                             {tiles_, args.block_size});
+}
+
+void MxHidden::Gather(std::int64_t block) {
+  const View& slots = slots_[block];
+  const View& index = index_[block];
+  const View ids =
+      args_.token_position_to_id.Columns(block * args_.block_size, kGroupTokens, groups_);
+  for (int w = 0; w < kQuarters; ++w)
+    nki_.dma_copy(slots.Slice(0, 32 * w, 32), ids);
+  nki_.tensor_scalar(index, slots, AluOp::kMultiply, static_cast<float>(kQuarters), AluOp::kAdd,
+                     quarter_.view(), Engine::kGpSimd);
+  const View table = args_.hidden_states.Rows(args_.hidden() / kQuarters);
+  for (std::int64_t g = 0; g < groups_; ++g) {
+    nki_.dma_copy(rows_[block * groups_ + g], table,
+                  {.gather = table.RowsAt(index.Slice(1, g, 1))});
+  }
+}
+
+void MxHidden::TransposeAndQuantize(std::int64_t block) {
+  for (std::int64_t g = 0; g < groups_; ++g) {
+    const std::int64_t group = block * groups_ + g;
+    const View& rows = rows_[group];
+    const View& lanes = lanes_[group];
+    for (std::int64_t first = 0; first < tiles_; first += kTilesPerBank) {
+      const std::int64_t count = std::min<std::int64_t>(kTilesPerBank, tiles_ - first);
+      const View psum = transposed_[group + first / kTilesPerBank].Slice(1, 0, count);
+      for (std::int64_t j = 0; j < count; ++j)
+        nki_.nc_transpose(psum.Pick(1, j), rows.Slice(1, (first + j) * 128, 128));
+      // (tile, quarter, token) as transposed, stored as (tile, token, quarter).
+      nki_.tensor_copy(lanes.Slice(1, first, count).Permuted({1, 3, 2}),
+                       psum.Split(2, kGroupTokens), Engine::kScalar);
+    }
+    const std::int64_t token = g * kGroupTokens;
+    nki_.quantize_mx(words_[block].Slice(2, token, kGroupTokens),
+                     scales_[block].Slice(2, token, kGroupTokens), lanes.Flat());
+  }
+}
+
+}  // namespace bwmm::kernels

@@ -1,0 +1,44 @@
+// Weights of one expert for one core of the MX I-shard variants: this core's half of I.
+//
+// The expert is a value on the device. Words come by a DMA whose source address it offsets; E8M0
+// scales, folded as 16 rows per expert in HBM, come by a gather into the quadrant layout: lane
+// 32q + j (j < 4) reads row 16e + 4q + j, all other lanes are -1, out of bounds, and skipped.
+#pragma once
+
+#include <optional>
+
+#include "kernels/lang/core.h"
+#include "kernels/moe_cte/moe_cte.h"
+
+namespace bwmm::kernels {
+
+class MxWeights {
+ public:
+  MxWeights(lang::Core& nki, const MoeCteArgs& args, int gate_up_depth, int down_depth);
+
+  void Load(std::int64_t block, const lang::View& expert);
+
+  const lang::View& gate_up(std::int64_t block) const { return gate_up_[block]; }
+  const lang::View& gate_up_scale(std::int64_t block) const { return gate_up_scale_[block]; }
+  const lang::View& down(std::int64_t block) const { return down_[block]; }
+  const lang::View& down_scale(std::int64_t block) const { return down_scale_[block]; }
+  // [128, 1] of I sub-tile (tile, lane); nullopt without biases.
+  std::optional<lang::View> gate_up_bias(std::int64_t block, int gate_or_up, std::int64_t tile,
+                                         int lane) const;
+  // [128, H], the same row in every partition; nullopt without a bias.
+  std::optional<lang::View> down_bias(std::int64_t block) const;
+
+  // SBUF bytes per partition of one block's words and scales.
+  static std::int64_t GateUpBytes(const MoeCteArgs& args);
+  static std::int64_t DownBytes(const MoeCteArgs& args);
+
+ private:
+  lang::Core& nki_;
+  const MoeCteArgs& args_;
+  std::int64_t tiles_;     // of 512 in this core's half of I
+  lang::Tile scale_base_;  // [128, 1]: 4q + j, or -1
+  lang::Tile scale_step_;  // [128, 1]: 16, or 0
+  lang::RotatingTile scale_index_, gate_up_, gate_up_scale_, down_, down_scale_, bias_, down_bias_;
+};
+
+}  // namespace bwmm::kernels

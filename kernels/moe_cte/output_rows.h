@@ -1,0 +1,15 @@
+// The output tensor's side of every variant: zero it, add a block's rows to it, sum two planes.
+#pragma once
+
+#include "kernels/lang/core.h"
+
+namespace bwmm::kernels {
+
+// This core's half of the rows of `plane` [rows, H] set to zero, 128 rows per DMA.
+void ZeroRows(lang::Core& nki, const lang::View& plane, std::int64_t begin, std::int64_t end);
+
+// core_barrier, then plane0 = plane0 + plane1 and plane1 = 0 over all rows: core 0 takes the first
+// half of the 128-row tiles (rounded down), core 1 the rest. output is [rows, 2, H].
+void ReduceOutputs(lang::Core& nki, const lang::HbmTensor& output);
+
+}  // namespace bwmm::kernels

@@ -1,0 +1,37 @@
+#include "kernels/moe_cte/spec.h"
+
+#include <string>
+
+#include "model/support/sim_error.h"
+
+namespace bwmm::kernels {
+
+MoECTEImplementation ParseImplementation(std::string_view name) {
+  for (std::size_t i = 0; i < kImplementationNames.size(); ++i) {
+    if (kImplementationNames[i] == name)
+      return static_cast<MoECTEImplementation>(i);
+  }
+  std::string allowed;
+  for (const std::string_view each : kImplementationNames)
+    allowed.append(allowed.empty() ? "" : ", ").append(each);
+  throw SimError("variant: {}, allowed {}", name, allowed);
+}
+
+MoECTESpec::MoECTESpec(MoECTEImplementation chosen) : implementation(chosen) {
+  switch (chosen) {
+    case MoECTEImplementation::shard_on_block:
+    case MoECTEImplementation::shard_on_block_mx:
+      shard_on_block.emplace();
+      break;
+    case MoECTEImplementation::shard_on_i:
+    case MoECTEImplementation::shard_on_i_hybrid:
+    case MoECTEImplementation::shard_on_i_dropping:
+      shard_on_I.emplace();
+      break;
+    case MoECTEImplementation::shard_on_i_mx:
+    case MoECTEImplementation::shard_on_i_mx_hybrid:
+      break;
+  }
+}
+
+}  // namespace bwmm::kernels
