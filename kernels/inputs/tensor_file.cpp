@@ -1,0 +1,91 @@
+#include "kernels/inputs/tensor_file.h"
+
+#include <set>
+
+#include "kernels/inputs/file_io.h"
+#include "kernels/inputs/npy.h"
+#include "kernels/inputs/safetensors.h"
+#include "model/support/sim_error.h"
+
+namespace bwmm::inputs {
+namespace {
+
+enum class Format { kNpy, kSafetensors };
+
+Format FormatOf(const std::filesystem::path& path) {
+  if (path.extension() == ".npy")
+    return Format::kNpy;
+  if (path.extension() == ".safetensors")
+    return Format::kSafetensors;
+  throw SimError("{}: extension '{}', .npy and .safetensors are known", path.string(),
+                 path.extension().string());
+}
+
+void RequireData(const std::filesystem::path& path, const HostTensor& tensor) {
+  if (!tensor.has_data()) {
+    throw SimError("{}: tensor '{}' has {} of {} bytes, a file needs all", path.string(),
+                   tensor.name, tensor.data.size(), tensor.bytes());
+  }
+}
+
+}  // namespace
+
+HostTensor LoadTensor(const std::filesystem::path& path, std::string_view name,
+                      std::optional<DType> as) {
+  const Format format = FormatOf(path);
+  const std::vector<std::byte> file = ReadFile(path);
+  if (format == Format::kNpy) {
+    RawTensor raw = ParseNpy(file, path.string());
+    raw.name = name.empty() ? path.stem().string() : std::string(name);
+    return Interpret(raw, as, path.string());
+  }
+  const std::vector<RawTensor> tensors = ParseSafetensors(file, path.string());
+  std::string known;
+  for (const RawTensor& raw : tensors) {
+    if (raw.name == name || (name.empty() && tensors.size() == 1))
+      return Interpret(raw, as, fmt::format("{}: tensor '{}'", path.string(), raw.name));
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", raw.name);
+  }
+  throw SimError("{}: tensor '{}', the file has: {}", path.string(), name, known);
+}
+
+std::vector<HostTensor> LoadTensors(const std::filesystem::path& path) {
+  if (FormatOf(path) != Format::kSafetensors)
+    return {LoadTensor(path)};
+  const std::vector<std::byte> file = ReadFile(path);
+  std::vector<HostTensor> tensors;
+  for (const RawTensor& raw : ParseSafetensors(file, path.string())) {
+    tensors.push_back(
+        Interpret(raw, std::nullopt, fmt::format("{}: tensor '{}'", path.string(), raw.name)));
+  }
+  return tensors;
+}
+
+void SaveTensor(const std::filesystem::path& path, const HostTensor& tensor) {
+  if (FormatOf(path) == Format::kSafetensors) {
+    SaveTensors(path, {tensor});
+    return;
+  }
+  RequireData(path, tensor);
+  const std::string header = NpyHeader(tensor);
+  WriteFileAtomically(path, {BytesOf(header), tensor.data});
+}
+
+void SaveTensors(const std::filesystem::path& path, const std::vector<HostTensor>& tensors) {
+  if (FormatOf(path) != Format::kSafetensors) {
+    throw SimError("{}: extension '{}', several tensors need .safetensors", path.string(),
+                   path.extension().string());
+  }
+  std::set<std::string> names;
+  std::vector<std::byte> data;
+  for (const HostTensor& tensor : tensors) {
+    RequireData(path, tensor);
+    if (!names.insert(tensor.name).second)
+      throw SimError("{}: two tensors are called '{}'", path.string(), tensor.name);
+    data.insert(data.end(), tensor.data.begin(), tensor.data.end());
+  }
+  const std::string header = SafetensorsHeader(tensors);
+  WriteFileAtomically(path, {BytesOf(header), data});
+}
+
+}  // namespace bwmm::inputs

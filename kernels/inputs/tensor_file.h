@@ -1,0 +1,32 @@
+// Tensors on disk: .npy (one tensor) and .safetensors (several, by name).
+//
+// Both formats are little endian here, C order. A type the format has no word for travels in an
+// unsigned integer as wide as it is: bf16 and fp4 x4 in uint16 (.npy), fp8 x4 in uint32, fp8 and
+// e8m0 in uint8. So that such a word is never misread, `as` says what it carries.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "kernels/inputs/host_tensor.h"
+
+namespace bwmm::inputs {
+
+// Reads the tensor called `name` of `path`; a file with one tensor needs no name. Without `as` the
+// file's own type counts; float64 becomes fp32 (round to nearest even) and int64 becomes int32
+// (a value that does not fit is an error). Every defect of the file is a SimError.
+HostTensor LoadTensor(const std::filesystem::path& path, std::string_view name = "",
+                      std::optional<DType> as = std::nullopt);
+
+// All tensors of a .safetensors file, in the order of their bytes, each in its own type.
+std::vector<HostTensor> LoadTensors(const std::filesystem::path& path);
+
+// Writes one tensor; the extension picks the format. The file appears complete or not at all.
+void SaveTensor(const std::filesystem::path& path, const HostTensor& tensor);
+
+// Writes several tensors into one .safetensors file.
+void SaveTensors(const std::filesystem::path& path, const std::vector<HostTensor>& tensors);
+
+}  // namespace bwmm::inputs
