@@ -1,0 +1,292 @@
+#include "kernels/moe_cte/expert_ref.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "kernels/moe_cte/activation_ref.h"
+#include "kernels/moe_cte/formats_ref.h"
+#include "kernels/moe_cte/threads_ref.h"
+
+namespace bwmm::reference {
+namespace {
+
+constexpr int kBlock = 32;
+// fp32 roundings of one MX pass, relative to the sum of magnitudes: each of the 16 groups is
+// rounded once and added once.
+constexpr double kPassError = 2 * 16 * kUnitFp32;
+
+double Square(double x) {
+  return x * x;
+}
+
+// The variance of one rounding with this bound, were its error uniform.
+double VarianceOf(double bound) {
+  return Square(bound) / 3;
+}
+
+double Clamp(double x, double lower, double upper) {
+  const double low = x > upper ? upper : x;  // a NaN stays
+  return low < lower ? lower : low;
+}
+
+double ClampSpread(double x, double delta, double lower, double upper) {
+  const double at = Clamp(x, lower, upper);
+  return std::max(Clamp(x + delta, lower, upper) - at, at - Clamp(x - delta, lower, upper));
+}
+
+// Euclidean norm of `count` elements `stride` apart.
+double Norm(const double* x, int count, int stride = 1) {
+  double sum = 0;
+  for (int k = 0; k < count; ++k)
+    sum += Square(x[static_cast<std::ptrdiff_t>(k) * stride]);
+  return std::sqrt(sum);
+}
+
+// Worst case, or kLambda standard deviations, of `steps` fp32 roundings of a running sum that never
+// exceeds `magnitude`.
+double RunningSumError(double magnitude, int steps, bool worst_case) {
+  const double count = worst_case ? steps : kLambda * std::sqrt(steps / 3.0);
+  return count * kUnitFp32 * magnitude;
+}
+
+}  // namespace
+
+// One of gate and up for all rows and one panel of columns: value and bound before the bias.
+struct ExpertEvaluator::Projection {
+  Projection(int rows) : value(rows, kColumns), error(rows, kColumns) {}
+  Matrix value;
+  Matrix error;
+};
+
+Matrix ExpertEvaluator::GatherHidden(int expert, std::span<const std::int32_t> tokens) const {
+  const int hidden = problem_.hidden;
+  Matrix x(static_cast<int>(tokens.size()), hidden);
+  for (std::size_t r = 0; r < tokens.size(); ++r) {
+    double* row = x[static_cast<int>(r)];
+    const std::size_t t = tokens[r];
+    const double affinity = problem_.scaling == Scaling::kPre ? AffinityOf(problem_, t, expert) : 1;
+    for (int h = 0; h < hidden; ++h) {
+      const double value = DecodeBf16(problem_.hidden_rows[t * hidden + h]);
+      row[weights_.OrderOfHidden(h)] =
+          problem_.scaling == Scaling::kPre
+              ? RoundToBf16(static_cast<double>(static_cast<float>(value * affinity)))
+              : value;
+    }
+    if (!weights_.mx())
+      continue;
+    for (int k = 0; k < hidden; k += kBlock) {
+      std::array<double, kBlock> block;
+      std::copy_n(row + k, kBlock, block.begin());
+      QuantizeBlock(block, problem_.ocp_rule);
+      std::ranges::copy(block, row + k);
+    }
+  }
+  return x;
+}
+
+void ExpertEvaluator::Project(int expert, int half, int column, const Matrix& x,
+                              Projection& out) const {
+  const int rows = static_cast<int>(x.data.size()) / x.columns;
+  const auto panel = std::make_unique<Panel>();
+  std::vector<PanelSums> sums(rows);
+  std::array<double, kColumns> norm_squared{};
+  const int passes = (problem_.hidden + kPassRows - 1) / kPassRows;
+  for (int pass = 0; pass < passes; ++pass) {
+    const int depth = weights_.ReadGateUp(expert, half, pass, column, *panel);
+    const double* first = x[0] + pass * kPassRows;
+    Multiply(*panel, depth, first, x.columns, rows, sums.data());
+    std::array<double, kColumns> norm;
+    for (int c = 0; c < kColumns; ++c) {
+      norm[c] = Norm(&panel->weight[0][c], depth, kColumns);
+      norm_squared[c] += Square(norm[c]);
+    }
+    for (int r = 0; r < rows; ++r) {
+      const double x_norm = Norm(x[r] + pass * kPassRows, depth);
+      for (int c = 0; c < kColumns; ++c) {
+        out.value[r][c] += sums[r].value[c];
+        if (weights_.mx())  // the bf16 accumulator rounds after every pass
+          out.error[r][c] += kUnitBf16 * std::abs(out.value[r][c]) + kPassError * x_norm * norm[c];
+      }
+    }
+  }
+  if (weights_.mx())
+    return;
+  const int steps = problem_.hidden + problem_.hidden / 128 + 2;
+  for (int r = 0; r < rows; ++r) {
+    const double x_norm = Norm(x[r], problem_.hidden);
+    for (int c = 0; c < kColumns; ++c) {
+      out.error[r][c] =
+          RunningSumError(x_norm * std::sqrt(norm_squared[c]), steps, problem_.worst_case);
+    }
+  }
+}
+
+double ExpertEvaluator::Bias(int expert, int half, int i) const {
+  if (problem_.gate_up_bias == nullptr)
+    return 0;
+  const std::size_t width = problem_.intermediate;
+  std::size_t at = (std::size_t(expert) * 2 + half) * width + i;
+  if (weights_.mx()) {
+    const std::size_t row = (std::size_t(expert) * 128 + i % 128) * 2 + half;
+    at = row * (width / 128) + i / kPassRows * 4 + i % kPassRows / 128;
+  }
+  return DecodeBf16(problem_.gate_up_bias[at]);
+}
+
+void ExpertEvaluator::GateUpColumns(int expert, int column, const Matrix& x,
+                                    Intermediate& out) const {
+  const int rows = static_cast<int>(x.data.size()) / x.columns;
+  Projection gate(rows);
+  Projection up(rows);
+  Project(expert, 0, column, x, gate);
+  Project(expert, 1, column, x, up);
+  const double unit = weights_.mx() ? kUnitBf16 : kUnitFp32;  // of the sum with the bias
+  const int columns = std::min(kColumns, problem_.intermediate - column);
+  for (int c = 0; c < columns; ++c) {
+    const double gate_bias = Bias(expert, 0, column + c);
+    const double up_bias = Bias(expert, 1, column + c);
+    const int at = weights_.OrderOfIntermediate(column + c);
+    for (int r = 0; r < rows; ++r) {
+      const double g = gate.value[r][c] + gate_bias;
+      const double u = up.value[r][c] + up_bias;
+      const double g_error = gate.error[r][c] + unit * (std::abs(g) + gate.error[r][c]);
+      const double u_error = up.error[r][c] + unit * (std::abs(u) + up.error[r][c]);
+      const double clamped = Clamp(g, problem_.gate_lower, problem_.gate_upper);
+      const double clamped_error =
+          ClampSpread(g, g_error, problem_.gate_lower, problem_.gate_upper);
+      const double b = Clamp(u, problem_.up_lower, problem_.up_upper);
+      const double b_error = ClampSpread(u, u_error, problem_.up_lower, problem_.up_upper);
+      const double a = Evaluate(problem_.activation, clamped);
+      double a_error = SpreadBound(problem_.activation, clamped, clamped_error);
+      a_error += (kUnitBf16 + 8 * kUnitFp32) * (std::abs(a) + a_error);
+      const double y = a * b;
+      double y_error = std::abs(a) * b_error + std::abs(b) * a_error + a_error * b_error;
+      y_error += kUnitBf16 * (std::abs(y) + y_error);
+      out.value[r][at] = y;
+      out.error[r][at] = y_error;
+      out.variance[r][at] = VarianceOf(y_error);
+    }
+  }
+}
+
+// quantize_mx of the machine's intermediate: at most half a step of the scale its largest possible
+// magnitude gives.
+void ExpertEvaluator::AddQuantisation(int row, Intermediate& out) const {
+  double* error = out.error[row];
+  double* variance = out.variance[row];
+  const double* value = out.value[row];
+  for (int k = 0; k < problem_.intermediate; k += kBlock) {
+    double amax = 0;
+    for (int j = k; j < k + kBlock; ++j)
+      amax = std::max(amax, std::abs(value[j]) + error[j]);
+    if (!std::isfinite(amax))
+      continue;
+    const int exponent = BlockExponent(amax, problem_.ocp_rule);
+    const double saturation = std::ldexp(448.0, exponent);
+    for (int j = k; j < k + kBlock; ++j) {
+      const double magnitude = std::abs(value[j]) + error[j];
+      const double step = std::max(HalfStepE4M3Fn(std::min(magnitude, saturation), exponent),
+                                   magnitude - saturation);
+      const double exact_zero = magnitude == 0 ? 0 : step;
+      error[j] += exact_zero;
+      variance[j] += VarianceOf(exact_zero);
+    }
+  }
+}
+
+void ExpertEvaluator::DownColumns(int expert, int column, const Intermediate& y,
+                                  ExpertResult& out) const {
+  const int rows = static_cast<int>(y.value.data.size()) / y.value.columns;
+  const int passes = (problem_.intermediate + kPassRows - 1) / kPassRows;
+  const int columns = std::min(kColumns, problem_.hidden - column);
+  const std::size_t stride = y.value.columns;
+  const auto panel = std::make_unique<Panel>();
+  std::vector<PanelSums> sums(rows), squares(rows), magnitudes(rows);
+  // Per row and column: sums of each core's half, of variances, of worst cases, of roundings.
+  std::array<Matrix, 2> half = {Matrix(rows, kColumns), Matrix(rows, kColumns)};
+  Matrix variance(rows, kColumns), worst(rows, kColumns), rounding(rows, kColumns);
+  std::array<double, kColumns> norm_squared{};
+  for (int pass = 0; pass < passes; ++pass) {
+    const int depth = weights_.ReadDown(expert, pass, column, *panel);
+    const std::ptrdiff_t at = std::ptrdiff_t{pass} * kPassRows;
+    std::array<double, kColumns> norm;
+    for (int c = 0; c < kColumns; ++c) {
+      norm[c] = Norm(&panel->weight[0][c], depth, kColumns);
+      norm_squared[c] += Square(norm[c]);
+    }
+    Multiply(*panel, depth, y.value[0] + at, stride, rows, sums.data());
+    for (auto& row : panel->weight)
+      for (double& w : row)
+        w = std::abs(w);
+    Multiply(*panel, depth, y.error[0] + at, stride, rows, magnitudes.data());
+    for (auto& row : panel->weight)
+      for (double& w : row)
+        w = w * w;
+    Multiply(*panel, depth, y.variance[0] + at, stride, rows, squares.data());
+    const int core = problem_.split_intermediate && 2 * pass >= passes ? 1 : 0;
+    for (int r = 0; r < rows; ++r) {
+      const double y_norm = Norm(y.value[r] + at, depth);
+      for (int c = 0; c < columns; ++c) {
+        half[core][r][c] += sums[r].value[c];
+        variance[r][c] += squares[r].value[c];
+        worst[r][c] += magnitudes[r].value[c];
+        if (weights_.mx()) {
+          const double error =
+              kUnitBf16 * std::abs(half[core][r][c]) + kPassError * y_norm * norm[c];
+          rounding[r][c] += error;
+          variance[r][c] += VarianceOf(error);
+        }
+      }
+    }
+  }
+  const int steps = problem_.intermediate + problem_.intermediate / 128 + 2;
+  for (int c = 0; c < columns; ++c) {
+    const std::size_t bias_at = std::size_t(expert) * problem_.hidden + column + c;
+    const double bias = problem_.down_bias == nullptr ? 0 : DecodeBf16(problem_.down_bias[bias_at]);
+    for (int r = 0; r < rows; ++r) {
+      const double spread = problem_.worst_case
+                                ? worst[r][c]
+                                : std::min(worst[r][c], kLambda * std::sqrt(variance[r][c]));
+      const double sum = half[0][r][c] + half[1][r][c];
+      const double value = sum + bias;
+      const double near = spread + rounding[r][c];
+      const auto round = [&](double unit, double magnitude) {
+        rounding[r][c] += unit * (std::abs(magnitude) + near);
+        variance[r][c] += VarianceOf(unit * magnitude);
+      };
+      if (!weights_.mx()) {
+        rounding[r][c] +=
+            RunningSumError(Norm(y.value[r], problem_.intermediate) * std::sqrt(norm_squared[c]),
+                            steps, problem_.worst_case);
+      }
+      if (problem_.split_intermediate) {
+        round(weights_.mx() ? 0 : kUnitBf16, half[0][r][c]);  // fp32 halves leave as bf16
+        round(weights_.mx() ? 0 : kUnitBf16, half[1][r][c]);
+        round(kUnitBf16, sum);
+      }
+      round(weights_.mx() || problem_.split_intermediate ? kUnitBf16 : kUnitFp32, value);
+      out.value[r][column + c] = value;
+      out.bound[r][column + c] = spread + rounding[r][c];
+      out.variance[r][column + c] = variance[r][c];
+    }
+  }
+}
+
+ExpertResult ExpertEvaluator::Run(int expert, std::span<const std::int32_t> tokens) const {
+  const int rows = static_cast<int>(tokens.size());
+  const Matrix x = GatherHidden(expert, tokens);
+  Intermediate y(rows, problem_.intermediate);
+  const auto panels = [](int columns) { return (columns + kColumns - 1) / kColumns; };
+  ForEachIndex(problem_.threads, panels(problem_.intermediate),
+               [&](int panel) { GateUpColumns(expert, panel * kColumns, x, y); });
+  if (weights_.mx())
+    ForEachIndex(problem_.threads, rows, [&](int row) { AddQuantisation(row, y); });
+  ExpertResult result(rows, problem_.hidden);
+  ForEachIndex(problem_.threads, panels(problem_.hidden),
+               [&](int panel) { DownColumns(expert, panel * kColumns, y, result); });
+  return result;
+}
+
+}  // namespace bwmm::reference

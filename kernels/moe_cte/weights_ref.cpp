@@ -1,0 +1,134 @@
+#include "kernels/moe_cte/weights_ref.h"
+
+#include <algorithm>
+
+#include "kernels/moe_cte/formats_ref.h"
+
+namespace bwmm::reference {
+namespace {
+
+constexpr std::size_t kPartitions = 128;
+constexpr std::size_t kScaleRows = 16;
+constexpr int kLanes = 4;
+
+void Clear(Panel& panel) {
+  std::fill_n(&panel.weight[0][0], kPassRows * kColumns, 0.0);
+}
+
+}  // namespace
+
+WeightReader::WeightReader(const MoeCteProblem& problem)
+    : problem_(problem),
+      mx_(problem.weights != Weights::kBf16 && problem.weights != Weights::kFp8E4M3Fn),
+      scale_(TableOfE8M0()) {
+  switch (problem.weights) {
+    case Weights::kBf16:
+      break;
+    case Weights::kMxE2M1:
+      lane_bits_ = 4;
+      element_ = TableOfE2M1();
+      break;
+    case Weights::kFp8E4M3Fn:
+    case Weights::kMxE4M3Fn:
+      lane_bits_ = 8;
+      element_ = TableOfE4M3Fn();
+      break;
+    case Weights::kMxE5M2:
+      lane_bits_ = 8;
+      element_ = TableOfE5M2();
+      break;
+  }
+}
+
+int WeightReader::OrderOfHidden(int h) const {
+  if (!mx_)
+    return h;
+  const int quarter = problem_.hidden / kLanes;
+  const int inside = h % quarter;
+  return inside / 128 * kPassRows + inside % 128 * kLanes + h / quarter;
+}
+
+int WeightReader::OrderOfIntermediate(int i) const {
+  if (!mx_)
+    return i;
+  return i / kPassRows * kPassRows + i % 128 * kLanes + i % kPassRows / 128;
+}
+
+void WeightReader::DecodeMxRow(const void* words, std::size_t at, const void* scales,
+                               std::size_t scale_at, int columns, double (*rows)[kColumns]) const {
+  const auto* scale_bytes = static_cast<const std::uint8_t*>(scales) + scale_at;
+  const std::uint32_t mask = (1u << lane_bits_) - 1;
+  for (int c = 0; c < columns; ++c) {
+    const std::uint32_t word = lane_bits_ == 4 ? static_cast<const std::uint16_t*>(words)[at + c]
+                                               : static_cast<const std::uint32_t*>(words)[at + c];
+    const double scale = scale_[scale_bytes[c]];
+    for (int w = 0; w < kLanes; ++w)
+      rows[w][c] = element_[word >> (lane_bits_ * w) & mask] * scale;
+  }
+}
+
+void WeightReader::DecodePlainRow(const void* words, std::size_t at, const float* scales,
+                                  int columns, double* row) const {
+  for (int c = 0; c < columns; ++c) {
+    row[c] = problem_.weights == Weights::kBf16
+                 ? DecodeBf16(static_cast<const std::uint16_t*>(words)[at + c])
+                 : element_[static_cast<const std::uint8_t*>(words)[at + c]] *
+                       (scales != nullptr ? double{scales[c]} : 1.0);
+  }
+}
+
+int WeightReader::ReadGateUp(int expert, int half, int pass, int column, Panel& panel) const {
+  Clear(panel);
+  const std::size_t width = problem_.intermediate;
+  const std::size_t height = problem_.hidden;
+  const std::size_t e = expert;
+  const int columns = std::min(kColumns, problem_.intermediate - column);
+  if (mx_) {
+    const std::size_t tiles = height / kPassRows;
+    for (std::size_t p = 0; p < kPartitions; ++p) {
+      const std::size_t row = ((e * kPartitions + p) * 2 + half) * tiles + pass;
+      const std::size_t scale_row = ((e * kScaleRows + p / 8) * 2 + half) * tiles + pass;
+      DecodeMxRow(problem_.gate_up_weight, row * width + column, problem_.gate_up_scale,
+                  scale_row * width + column, columns, &panel.weight[p * kLanes]);
+    }
+    return kPassRows;
+  }
+  const auto* scales = static_cast<const float*>(problem_.gate_up_scale);
+  if (scales != nullptr)
+    scales += (e * 2 + half) * width + column;
+  const int depth = std::min(kPassRows, problem_.hidden - pass * kPassRows);
+  for (int k = 0; k < depth; ++k) {
+    const std::size_t row = (e * height + pass * kPassRows + k) * 2 + half;
+    DecodePlainRow(problem_.gate_up_weight, row * width + column, scales, columns, panel.weight[k]);
+  }
+  return depth;
+}
+
+int WeightReader::ReadDown(int expert, int pass, int column, Panel& panel) const {
+  Clear(panel);
+  const std::size_t width = problem_.hidden;
+  const std::size_t height = problem_.intermediate;
+  const std::size_t e = expert;
+  const int columns = std::min(kColumns, problem_.hidden - column);
+  if (mx_) {
+    const std::size_t tiles = height / kPassRows;
+    for (std::size_t p = 0; p < kPartitions; ++p) {
+      const std::size_t row = (e * kPartitions + p) * tiles + pass;
+      const std::size_t scale_row = (e * kScaleRows + p / 8) * tiles + pass;
+      DecodeMxRow(problem_.down_weight, row * width + column, problem_.down_scale,
+                  scale_row * width + column, columns, &panel.weight[p * kLanes]);
+    }
+    return kPassRows;
+  }
+  const auto* scales = static_cast<const float*>(problem_.down_scale);
+  if (scales != nullptr)
+    scales += e * width + column;
+  const int depth = std::min(kPassRows, problem_.intermediate - pass * kPassRows);
+  for (int k = 0; k < depth; ++k) {
+    DecodePlainRow(problem_.down_weight, (e * height + pass * kPassRows + k) * width + column,
+                   scales, columns, panel.weight[k]);
+  }
+  return depth;
+}
+
+}  // namespace bwmm::reference

@@ -1,0 +1,43 @@
+// Expert weights decoded to double, one panel of 16 columns by 512 contraction elements at a time.
+//
+// With MX weights the contraction runs in the packed order k = 512 tile + 4 p + lane, so that one
+// pass is one tile and one block of 32 is contiguous; otherwise in the natural order.
+#pragma once
+
+#include <array>
+
+#include "kernels/moe_cte/moe_cte_ref.h"
+#include "kernels/moe_cte/panel_ref.h"
+
+namespace bwmm::reference {
+
+class WeightReader {
+ public:
+  explicit WeightReader(const MoeCteProblem& problem);
+
+  bool mx() const { return mx_; }
+
+  // Place of natural index h of H, and i of I, in the contraction order.
+  int OrderOfHidden(int h) const;
+  int OrderOfIntermediate(int i) const;
+
+  // Contraction elements `pass * 512 ..` of columns `column ..`; returns how many. Columns beyond
+  // the matrix are zero. half: 0 gate, 1 up.
+  int ReadGateUp(int expert, int half, int pass, int column, Panel& panel) const;
+  int ReadDown(int expert, int pass, int column, Panel& panel) const;
+
+ private:
+  // One row of the weight tensor: `columns` words from element `at`, scales from `scale_at`.
+  void DecodeMxRow(const void* words, std::size_t at, const void* scales, std::size_t scale_at,
+                   int columns, double (*rows)[kColumns]) const;
+  void DecodePlainRow(const void* words, std::size_t at, const float* scales, int columns,
+                      double* row) const;
+
+  const MoeCteProblem& problem_;
+  bool mx_;
+  int lane_bits_ = 0;
+  std::array<double, 256> element_{};
+  std::array<double, 256> scale_{};
+};
+
+}  // namespace bwmm::reference
