@@ -37,7 +37,7 @@ def cosine(x):
 
 
 def scaled_tail(t, root_two_pi):
-    """e^(t^2/2) / 2 - (t + t^3/3 + t^5/15 + ...) / sqrt(2 pi); the digits outlast the cancellation."""
+    """e^(t^2/2) / 2 - (t + t^3/3 + t^5/15 + ...) / sqrt(2 pi), digits enough to cancel."""
     total, term, k = Decimal(0), t, 1
     while abs(term) > Decimal(10) ** -160:
         total += term

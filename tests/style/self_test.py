@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+"""Each style check passes on a clean tree and fails, with file and line, on a planted violation."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+CLEAN = {
+    "model/support/check.h": "#pragma once\n",
+    "model/isa/operand.h": '#include "model/support/check.h"\n',
+    "kernels/lang/core.h": '#include "model/isa/operand.h"\n',
+    "kernels/moe_cte/block.cpp": '#include "kernels/lang/core.h"\n#include <vector>\n',
+    "kernels/moe_cte/block_ref.cpp": '#include "kernels/moe_cte/block_ref.h"\n',
+    "tests/isa/CMakeLists.txt": (
+        "foreach(unit operand text)\nbwmm_test(isa ${unit})\nendforeach()\n"),
+    "README.md": "# Title\n[self](#title) `model/isa/operand.h` `isa.operand` `isa.text`\n",
+}
+
+
+def run_in(root, check):
+    return subprocess.run([sys.executable, HERE / f"check_{check}.py", "--root", root],
+                          capture_output=True, text=True, check=False)
+
+
+def run(check, files):
+    with tempfile.TemporaryDirectory() as root:
+        for name, text in {**CLEAN, **files}.items():
+            path = pathlib.Path(root, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return run_in(root, check)
+
+
+class SelfTest(unittest.TestCase):
+    def assert_finds(self, check, name, line, text):
+        result = run(check, {name: text})
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertIn(f"{name}:{line}: ", result.stdout)
+
+    def test_clean_tree_passes_every_check(self):
+        for check in ("layers", "size", "markers", "docs"):
+            result = run(check, {})
+            self.assertEqual(result.returncode, 0, check + result.stdout + result.stderr)
+
+    def test_an_empty_tree_is_a_failure(self):
+        with tempfile.TemporaryDirectory() as root:
+            for check in ("layers", "size", "markers", "docs"):
+                result = run_in(root, check)
+                self.assertNotEqual(result.returncode, 0, check)
+
+    def test_layers_finds_includes_that_go_up(self):
+        for name, header in {
+                "model/numerics/a.h": "model/isa/operand.h",
+                "model/ops/a.cpp": "model/units/dma.h",
+                "kernels/moe_cte/a.cpp": "model/ops/memory.h",
+                "kernels/lang/a.cpp": "kernels/moe_cte/block.h",
+                "kernels/moe_cte/a_ref.cpp": "model/numerics/bf16.h",
+                "kernels/moe_cte/b.cpp": "kernels/moe_cte/block_ref.h",
+                "kernels/inputs/a.cpp": "kernels/lang/core.h",
+                "model/system/a.cpp": "kernels/lang/core.h",
+                "tb/core/a.cpp": "model/units/dma.h",
+                "model/support/a.h": "tests/isa/x.h",
+        }.items():
+            self.assert_finds("layers", name, 2, f'//\n#include "{header}"\n')
+
+    def test_layers_finds_foreign_headers_and_strange_places(self):
+        self.assert_finds("layers", "model/ops/a.cpp", 1, "#include <systemc>\n")
+        self.assert_finds("layers", "kernels/lang/a.cpp", 1, "#include <gtest/gtest.h>\n")
+        self.assert_finds("layers", "model/isa/a.cpp", 1, "#include <model/isa/operand.h>\n")
+        self.assert_finds("layers", "elsewhere/a.cpp", 1, "\n")
+
+    def test_size_finds_long_files_and_long_lines(self):
+        self.assert_finds("size", "model/isa/long.cpp", 401, "\n" * 401)
+        self.assert_finds("size", "kernels/moe_cte/long.cpp", 201, "\n" * 201)
+        self.assert_finds("size", "rtl/wide.sv", 2, "\n" + "x" * 101 + "\n")
+
+    def test_markers_finds_each_kind(self):
+        for name, text in {
+                "model/isa/a.cpp": "// TO" + "DO later",
+                "kernels/lang/a.cpp": "#if" + " 0",
+                "rtl/a.sv": "// verilator lint_" + "off WIDTH",
+                "tests/isa/a.cpp": "GTEST_" + "SKIP();",
+                "docs/a.md": "see /ro" + "ot/notes",
+        }.items():
+            self.assert_finds("markers", name, 3, "\n\n" + text + "\n")
+
+    def test_docs_finds_dead_links_and_names(self):
+        for text in ("[a](gone.md)", "[a](README.md#gone)", "`model/isa/gone.h`", "`isa.gone`",
+                     "`sim_scripts/gone.sh --check`", "```\n./sim_scripts/gone.sh"):
+            self.assert_finds("docs", "a.md", 2 + text.count("\n"), "\n" + text + "\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
