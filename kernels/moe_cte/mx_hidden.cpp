@@ -45,11 +45,14 @@ void MxHidden::Gather(std::int64_t block) {
     nki_.dma_copy(slots.Slice(0, 32 * w, 32), ids);
   nki_.tensor_scalar(index, slots, AluOp::kMultiply, static_cast<float>(kQuarters), AluOp::kAdd,
                      quarter_.view(), Engine::kGpSimd);
+  for (std::int64_t g = 0; g < std::min<std::int64_t>(groups_, rows_.count()); ++g)
+    GatherGroup(block, g);
+}
+
+void MxHidden::GatherGroup(std::int64_t block, std::int64_t group) {
   const View table = args_.hidden_states.Rows(args_.hidden() / kQuarters);
-  for (std::int64_t g = 0; g < groups_; ++g) {
-    nki_.dma_copy(rows_[block * groups_ + g], table,
-                  {.gather = table.RowsAt(index.Slice(1, g, 1))});
-  }
+  const View index = index_[block].Slice(1, group, 1);
+  nki_.dma_copy(rows_[block * groups_ + group], table, {.gather = table.RowsAt(index)});
 }
 
 void MxHidden::TransposeAndQuantize(std::int64_t block) {
@@ -69,6 +72,8 @@ void MxHidden::TransposeAndQuantize(std::int64_t block) {
     const std::int64_t token = g * kGroupTokens;
     nki_.quantize_mx(words_[block].Slice(2, token, kGroupTokens),
                      scales_[block].Slice(2, token, kGroupTokens), lanes.Flat());
+    if (g + rows_.count() < groups_)
+      GatherGroup(block, g + rows_.count());
   }
 }
 

@@ -18,6 +18,8 @@ class MxHidden {
   // `quantized_depth` blocks of quantised rows, `gather_depth` gathered groups of 32 tokens.
   MxHidden(lang::Core& nki, const MoeCteArgs& args, int quantized_depth, int gather_depth);
 
+  // Gathers as many groups as there are buffers; TransposeAndQuantize gathers the rest as buffers
+  // come free.
   void Gather(std::int64_t block);
   void TransposeAndQuantize(std::int64_t block);
 
@@ -26,6 +28,8 @@ class MxHidden {
   const lang::View& scales(std::int64_t block) const { return scales_[block]; }
 
  private:
+  void GatherGroup(std::int64_t block, std::int64_t group);
+
   lang::Core& nki_;
   const MoeCteArgs& args_;
   std::int64_t tiles_;   // H / 512

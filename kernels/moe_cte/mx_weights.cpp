@@ -31,7 +31,8 @@ MxWeights::MxWeights(lang::Core& nki, const MoeCteArgs& args, int gate_up_depth,
       scale_step_(nki.Sbuf("scale_step", DType::kInt32, 128, {1})) {
   const std::int64_t h_tiles = args.hidden() / 512;
   const DType type = args.gate_up_proj_weight.dtype;
-  scale_index_ = nki.RotatingSbuf("scale_index", 2, DType::kInt32, 128, {1});
+  gate_up_index_ = nki.RotatingSbuf("gate_up_scale_index", 2, DType::kInt32, 128, {1});
+  down_index_ = nki.RotatingSbuf("down_scale_index", 2, DType::kInt32, 128, {1});
   gate_up_ = nki.RotatingSbuf("gate_up_x4", gate_up_depth, type, 128, {2, h_tiles, tiles_ * 512});
   gate_up_scale_ = nki.RotatingSbuf("gate_up_scale", gate_up_depth, DType::kE8M0, 128,
                                     {2, h_tiles, tiles_ * 512});
@@ -51,41 +52,47 @@ MxWeights::MxWeights(lang::Core& nki, const MoeCteArgs& args, int gate_up_depth,
   }
 }
 
-void MxWeights::Load(std::int64_t block, const View& expert) {
-  const View one = expert.Slice(0, 0, 1);
-  const std::int64_t first_tile = nki_.program_id() * tiles_;
-  const std::int64_t half = tiles_ * 512;
-  const std::int64_t h_tiles = args_.hidden() / 512;
-  const auto skip = isa::OutOfBounds::kSkip;
-
-  const lang::HbmTensor& gate_up = args_.gate_up_proj_weight;
-  nki_.dma_copy(gate_up_[block], gate_up.At({0}).Slice(3, first_tile * 512, half),
-                {.src_offset = gate_up.Offset(one)});
-  const View& index = scale_index_[block];
+const View& MxWeights::ScaleIndex(const lang::RotatingTile& tiles, std::int64_t block,
+                                  const View& expert) {
+  const View& index = tiles[block];
   nki_.scalar_tensor_tensor(index, expert, AluOp::kMultiply, scale_step_.view(), AluOp::kAdd,
                             scale_base_, Engine::kGpSimd);
-  const std::int64_t scale_rows = args_.experts() * kScaleRows;
-  const View gate_up_table =
-      args_.gate_up_proj_scale->Reshaped({scale_rows, 2, h_tiles, args_.intermediate()}).At();
-  nki_.dma_copy(gate_up_scale_[block], gate_up_table.Slice(3, first_tile * 512, half),
-                {.gather = gate_up_table.RowsAt(index, skip)});
-  if (args_.gate_and_up_bias) {
-    nki_.dma_copy(bias_[block], args_.gate_and_up_bias->At({0}).Slice(2, first_tile, tiles_),
-                  {.src_offset = args_.gate_and_up_bias->Offset(one)});
-  }
+  return index;
+}
 
-  const lang::HbmTensor& down = args_.down_proj_weight;
-  nki_.dma_copy(down_[block], down.At({0}).Slice(1, first_tile, tiles_),
-                {.src_offset = down.Offset(one)});
-  const View down_table =
-      args_.down_proj_scale->Reshaped({scale_rows, args_.intermediate() / 512, args_.hidden()})
+void MxWeights::LoadGateUp(std::int64_t block, const View& expert) {
+  const View one = expert.Slice(0, 0, 1);
+  const std::int64_t first = nki_.program_id() * tiles_;
+  const lang::HbmTensor& words = args_.gate_up_proj_weight;
+  nki_.dma_copy(gate_up_[block], words.At({0}).Slice(3, first * 512, tiles_ * 512),
+                {.src_offset = words.Offset(one)});
+  const View scales =
+      args_.gate_up_proj_scale
+          ->Reshaped({args_.experts() * kScaleRows, 2, args_.hidden() / 512, args_.intermediate()})
           .At();
-  nki_.dma_copy(down_scale_[block], down_table.Slice(1, first_tile, tiles_),
-                {.gather = down_table.RowsAt(index, skip)});
-  if (args_.down_bias) {
-    nki_.dma_copy(down_bias_[block], args_.down_bias->At({}).Slice(0, 0, 1),
-                  {.src_offset = args_.down_bias->Offset(one)});
-  }
+  const View& index = ScaleIndex(gate_up_index_, block, expert);
+  nki_.dma_copy(gate_up_scale_[block], scales.Slice(3, first * 512, tiles_ * 512),
+                {.gather = scales.RowsAt(index, isa::OutOfBounds::kSkip)});
+  if (const auto& bias = args_.gate_and_up_bias)
+    nki_.dma_copy(bias_[block], bias->At({0}).Slice(2, first, tiles_),
+                  {.src_offset = bias->Offset(one)});
+}
+
+void MxWeights::LoadDown(std::int64_t block, const View& expert) {
+  const View one = expert.Slice(0, 0, 1);
+  const std::int64_t first = nki_.program_id() * tiles_;
+  const lang::HbmTensor& words = args_.down_proj_weight;
+  nki_.dma_copy(down_[block], words.At({0}).Slice(1, first, tiles_),
+                {.src_offset = words.Offset(one)});
+  const View scales =
+      args_.down_proj_scale
+          ->Reshaped({args_.experts() * kScaleRows, args_.intermediate() / 512, args_.hidden()})
+          .At();
+  const View& index = ScaleIndex(down_index_, block, expert);
+  nki_.dma_copy(down_scale_[block], scales.Slice(1, first, tiles_),
+                {.gather = scales.RowsAt(index, isa::OutOfBounds::kSkip)});
+  if (const auto& bias = args_.down_bias)
+    nki_.dma_copy(down_bias_[block], bias->At().Slice(0, 0, 1), {.src_offset = bias->Offset(one)});
 }
 
 std::optional<View> MxWeights::gate_up_bias(std::int64_t block, int gate_or_up, std::int64_t tile,

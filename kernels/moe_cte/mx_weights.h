@@ -16,7 +16,9 @@ class MxWeights {
  public:
   MxWeights(lang::Core& nki, const MoeCteArgs& args, int gate_up_depth, int down_depth);
 
-  void Load(std::int64_t block, const lang::View& expert);
+  // A load may be emitted once the last use of its buffer has been: block - depth is done.
+  void LoadGateUp(std::int64_t block, const lang::View& expert);
+  void LoadDown(std::int64_t block, const lang::View& expert);
 
   const lang::View& gate_up(std::int64_t block) const { return gate_up_[block]; }
   const lang::View& gate_up_scale(std::int64_t block) const { return gate_up_scale_[block]; }
@@ -33,12 +35,17 @@ class MxWeights {
   static std::int64_t DownBytes(const MoeCteArgs& args);
 
  private:
+  // The quadrant index vector of an expert's scale rows.
+  const lang::View& ScaleIndex(const lang::RotatingTile& tiles, std::int64_t block,
+                               const lang::View& expert);
+
   lang::Core& nki_;
   const MoeCteArgs& args_;
   std::int64_t tiles_;     // of 512 in this core's half of I
   lang::Tile scale_base_;  // [128, 1]: 4q + j, or -1
   lang::Tile scale_step_;  // [128, 1]: 16, or 0
-  lang::RotatingTile scale_index_, gate_up_, gate_up_scale_, down_, down_scale_, bias_, down_bias_;
+  lang::RotatingTile gate_up_index_, down_index_, gate_up_, gate_up_scale_, down_, down_scale_,
+      bias_, down_bias_;
 };
 
 }  // namespace bwmm::kernels

@@ -90,26 +90,32 @@ class Kernel {
     nki_.core_barrier(args_.output);
     if (blocks == 0)
       return;
-    Load(0);
+    LoadRows(0);
+    weights_.LoadGateUp(0, tokens_.expert(0));
+    weights_.LoadDown(0, tokens_.expert(0));
     hidden_.TransposeAndQuantize(0);
     for (std::int64_t n = 0; n < blocks; ++n) {
-      if (n + 1 < blocks)
-        Load(n + 1);
+      const bool more = n + 1 < blocks;
+      if (more)
+        LoadRows(n + 1);
       ProjectGateUp(n);
+      if (more)
+        weights_.LoadGateUp(n + 1, tokens_.expert(n + 1));
       ProjectDown(n);
-      if (n + 1 < blocks)
+      if (more) {
+        weights_.LoadDown(n + 1, tokens_.expert(n + 1));
         hidden_.TransposeAndQuantize(n + 1);
+      }
       ReduceAndAccumulate(n);
-      if (n + 1 < blocks)
+      if (more)
         nki_.core_barrier(args_.output);
     }
   }
 
  private:
-  void Load(std::int64_t n) {
+  void LoadRows(std::int64_t n) {
     tokens_.Load(n, n);
     hidden_.Gather(n);  // (1)
-    weights_.Load(n, tokens_.expert(n));
   }
 
   void ProjectGateUp(std::int64_t n) {  // (3), (4)

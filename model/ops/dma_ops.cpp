@@ -1,31 +1,15 @@
 #include "model/ops/dma_ops.h"
 
-#include <cstring>
-#include <numeric>
+#include <optional>
 #include <vector>
 
 #include "model/ops/operand_view.h"
+#include "model/ops/row_copy.h"
 #include "model/support/check.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::ops {
 namespace {
-
-// Byte offsets of consecutive runs of `run` elements in row-major order of the free dimensions.
-std::vector<std::int64_t> RunOffsets(const isa::Operand& operand, std::int64_t run) {
-  const std::int64_t count = operand.free_size() / run;
-  std::vector<std::int64_t> offsets(count);
-  for (std::int64_t r = 0; r < count; ++r) {
-    std::int64_t index = r * run;
-    std::int64_t element = 0;
-    for (int i = operand.rank - 1; i >= 0; --i) {
-      element += index % operand.dims[i].size * operand.dims[i].stride;
-      index /= operand.dims[i].size;
-    }
-    offsets[r] = element * SizeOf(operand.dtype);
-  }
-  return offsets;
-}
 
 bool OutOfBounds(std::int32_t index, std::int64_t limit) {
   return static_cast<std::int64_t>(static_cast<std::uint32_t>(index)) >= limit;
@@ -35,15 +19,11 @@ bool OutOfBounds(std::int32_t index, std::int64_t limit) {
 class RowCopier {
  public:
   RowCopier(const isa::Operand& dst, const isa::Operand& src, CoreMemory& memory)
-      : memory_(memory), same_type_(dst.dtype == src.dtype) {
-    if (!same_type_) {
+      : memory_(memory) {
+    if (dst.dtype == src.dtype)
+      bits_.emplace(dst, src);
+    else
       values_.resize(src.free_size());
-      return;
-    }
-    const std::int64_t run = std::gcd(src.contiguous_run(), dst.contiguous_run());
-    run_bytes_ = run * SizeOf(src.dtype);
-    src_runs_ = RunOffsets(src, run);
-    dst_runs_ = RunOffsets(dst, run);
   }
 
   void Copy(const isa::Operand& dst_row, const isa::Operand& src_row) {
@@ -52,9 +32,8 @@ class RowCopier {
     const std::byte* from = src.Row(0);
     if (to == nullptr || from == nullptr)
       return;
-    if (same_type_) {
-      for (std::size_t r = 0; r < src_runs_.size(); ++r)
-        std::memcpy(to + dst_runs_[r], from + src_runs_[r], run_bytes_);
+    if (bits_) {
+      (*bits_)(to, from);
     } else {
       src.Load(0, values_.data());
       dst.Store(0, values_.data());
@@ -63,9 +42,7 @@ class RowCopier {
 
  private:
   CoreMemory& memory_;
-  bool same_type_;
-  std::int64_t run_bytes_ = 0;
-  std::vector<std::int64_t> src_runs_, dst_runs_;
+  std::optional<RowCopy> bits_;
   std::vector<float> values_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "model/ops/dma_ops.h"
 #include "model/ops/operand_view.h"
+#include "model/ops/row_copy.h"
 #include "model/ops/tensor_ops.h"
 #include "model/support/check.h"
 #include "model/support/sim_error.h"
@@ -96,17 +97,9 @@ void CopyAcross(const isa::Operand& src, CoreMemory& from, const isa::Operand& d
             src.free_size() == dst.free_size(),
         "sendrecv moves between tiles of one shape and type");
   OperandView source(src, from), target(dst, to);
-  std::vector<float> values(src.free_size());
-  const bool dense =
-      src.contiguous_run() == src.free_size() && dst.contiguous_run() == dst.free_size();
-  for (std::int64_t p = 0; p < src.partitions; ++p) {
-    if (dense) {
-      std::copy_n(source.Row(p), src.span_bytes(), target.Row(p));
-    } else {
-      source.Load(p, values.data());
-      target.Store(p, values.data());
-    }
-  }
+  const RowCopy copy(dst, src);
+  for (std::int64_t p = 0; p < src.partitions; ++p)
+    copy(target.Row(p), source.Row(p));
 }
 
 }  // namespace bwmm::ops

@@ -6,6 +6,7 @@
 #include "model/ops/activation.h"
 #include "model/ops/alu.h"
 #include "model/ops/operand_view.h"
+#include "model/ops/row_copy.h"
 #include "model/support/check.h"
 #include "model/support/sim_error.h"
 
@@ -110,21 +111,6 @@ void Run(const isa::ScalarTensorTensor& op, CoreMemory& memory) {
   dst.Commit();
 }
 
-// Copies a dense row to runs of a strided one (quantize_mx results).
-void StoreBytes(const isa::Operand& operand, std::byte* row, const std::byte* dense) {
-  const std::int64_t run = operand.contiguous_run();
-  const std::int64_t bytes = run * SizeOf(operand.dtype);
-  for (std::int64_t r = 0; r < operand.free_size() / run; ++r) {
-    std::int64_t index = r * run;
-    std::int64_t element = 0;
-    for (int i = operand.rank - 1; i >= 0; --i) {
-      element += index % operand.dims[i].size * operand.dims[i].stride;
-      index /= operand.dims[i].size;
-    }
-    std::memcpy(row + element * SizeOf(operand.dtype), dense + r * bytes, bytes);
-  }
-}
-
 }  // namespace
 
 void Execute(const isa::TensorTensor& op, CoreMemory& memory) {
@@ -189,19 +175,13 @@ void Execute(const isa::TensorReduce& op, CoreMemory& memory) {
 
 void Execute(const isa::TensorCopy& op, CoreMemory& memory) {
   OperandView src(op.src, memory), dst(op.dst, memory);
-  const bool bits = op.src.dtype == op.dst.dtype;
-  const bool dense = op.src.contiguous_run() == op.src.free_size() &&
-                     op.dst.contiguous_run() == op.dst.free_size();
-  const std::int64_t bytes = op.src.free_size() * SizeOf(op.src.dtype);
-  std::vector<float> x(src.free_size());
-  std::vector<std::int64_t> n(src.free_size());
-  for (std::int64_t p = 0; p < dst.partitions(); ++p) {
-    if (bits && dense) {
-      std::memcpy(dst.Row(p), src.Row(p), bytes);
-    } else if (bits && IsInt(op.src)) {
-      src.LoadInts(p, n.data());
-      dst.StoreInts(p, n.data());
-    } else {
+  if (op.src.dtype == op.dst.dtype) {
+    const RowCopy copy(op.dst, op.src);
+    for (std::int64_t p = 0; p < dst.partitions(); ++p)
+      copy(dst.Row(p), src.Row(p));
+  } else {
+    std::vector<float> x(src.free_size());
+    for (std::int64_t p = 0; p < dst.partitions(); ++p) {
       src.Load(p, x.data());
       dst.Store(p, x.data());
     }
@@ -245,15 +225,16 @@ void Execute(const isa::QuantizeMx& op, CoreMemory& memory) {
   std::vector<std::uint8_t> scales(static_cast<std::size_t>(rows / 8) * columns);
   memory.quantize(op.src.dtype, op.dst.dtype, op.rule, data.data(), rows, columns, words.data(),
                   scales.data());
+  const RowCopy store_words(op.dst, DenseRow(op.dst));
   for (int p = 0; p < rows; ++p) {
-    StoreBytes(op.dst, dst.Row(p),
-               reinterpret_cast<const std::byte*>(&words[std::size_t{1} * p * columns]));
+    store_words(dst.Row(p),
+                reinterpret_cast<const std::byte*>(&words[std::size_t{1} * p * columns]));
   }
+  const RowCopy store_scales(op.dst_scale, DenseRow(op.dst_scale));
   for (int g = 0; g < rows / 8; ++g) {
     const int partition = op.dst_scale.partition + 32 * (g / 4) + g % 4;
-    StoreBytes(op.dst_scale,
-               memory.sbuf.At(partition, op.dst_scale.offset, op.dst_scale.span_bytes()),
-               reinterpret_cast<const std::byte*>(&scales[std::size_t{1} * g * columns]));
+    store_scales(memory.sbuf.At(partition, op.dst_scale.offset, op.dst_scale.span_bytes()),
+                 reinterpret_cast<const std::byte*>(&scales[std::size_t{1} * g * columns]));
   }
 }
 

@@ -1,0 +1,77 @@
+// One MoE layer ready to run: tensors in HBM, the kernel's arguments, and the judge of its result.
+//
+//   model + routing --> block layout --> layer tensors --> HBM --> MoeCte program
+//                                                           |
+//                 output [T, H] --checksum, comparison with the reference
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "kernels/inputs/block_layout.h"
+#include "kernels/inputs/layer_config.h"
+#include "kernels/inputs/layer_data.h"
+#include "kernels/moe_cte/moe_cte.h"
+#include "kernels/moe_cte/moe_cte_ref.h"
+#include "model/ops/executor.h"
+#include "model/ops/memory.h"
+
+namespace bwmm::app {
+
+struct LayerJobOptions {
+  inputs::LayerConfig model;
+  kernels::MoECTEImplementation variant = kernels::MoECTEImplementation::shard_on_i_mx;
+  int tokens = 256;
+  int block_size = 256;
+  std::filesystem::path routing_csv;  // empty: generated from the model's router and `seed`
+  std::uint64_t seed = 1;
+};
+
+class LayerJob {
+ public:
+  // Refuses what can be refused before tensors are filled: routing, shapes, variant, and buffers
+  // that do not fit (a dry run of the kernel). Without data only control tensors are filled.
+  LayerJob(const LayerJobOptions& options, const isa::Limits& limits, std::uint64_t hbm_bytes,
+           bool with_data);
+
+  ops::Hbm& hbm() { return hbm_; }
+  ops::Program program() const;
+
+  const inputs::LayerShape& shape() const { return tensors_.shape; }
+  const inputs::BlockLayout& layout() const { return layout_; }
+  inputs::WeightLayout weights() const { return tensors_.layout; }
+  std::int64_t weight_bytes() const { return tensors_.weight_bytes(); }
+  // Instructions of all cores, as the dry run counted them.
+  std::uint64_t instructions() const { return instructions_; }
+
+  // The layer's result without padding, bf16 [T, H].
+  inputs::HostTensor Output();
+  // Multiply-adds the reference needs.
+  double ReferenceWork() const;
+  reference::Comparison Compare();
+
+ private:
+  struct Placed {
+    inputs::HostTensor* host = nullptr;
+    ops::HbmTensor* hbm = nullptr;
+  };
+
+  void PlaceTensors(bool with_data);
+  lang::HbmTensor Place(inputs::HostTensor& tensor, bool with_data);
+  kernels::MoECTESpec spec() const { return kernels::MoECTESpec(options_.variant); }
+  void DryRun(const isa::Limits& limits);
+
+  LayerJobOptions options_;
+  inputs::Routing routing_;
+  inputs::BlockLayout layout_;
+  inputs::LayerTensors tensors_;
+  inputs::HostTensor token_position_to_id_, block_to_expert_;
+  ops::Hbm hbm_;
+  kernels::MoeCteArgs args_;
+  std::vector<Placed> placed_;
+  std::uint64_t instructions_ = 0;
+};
+
+}  // namespace bwmm::app
