@@ -1,0 +1,11 @@
+rtl/bwmm_pkg.sv
+rtl/pe/pe_arith_pkg.sv
+rtl/pe/operand_decode_pkg.sv
+rtl/mx/mx_dequant_pkg.sv
+rtl/pe/skew_buffer.sv
+rtl/pe/token_line.sv
+rtl/pe/pe_array_ctrl.sv
+rtl/pe/pe_array.sv
+rtl/psum/psum.sv
+rtl/core/tensor_engine.sv
+rtl/mx/quantize_mx.sv

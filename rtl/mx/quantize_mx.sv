@@ -1,0 +1,159 @@
+// quantize_mx: a column of Rows partitions x 4 elements per cycle, bf16 or fp16 in, fp8 x4 out with
+// one E8M0 scale per 8 partitions x 4 elements.
+//
+//   data_i --> s1 [ decode, largest exponent ] --> s2 [ scale code ] --> s3 [ V / X, round ] --> out
+//
+// X = 2^(floor(log2 amax) - (emax - 1)), the `x2` rule, or one less of headroom (`ocp`), where
+// elements saturate. Dividing by a power of two is an exponent subtraction, so every element is
+// rounded once, to nearest even. A block without a leading bit above the smallest scale takes
+// scale 0x00; a block with Inf or NaN takes scale 0xff and codes 0x7f.
+//
+// Latency 3 edges, one column per edge, no back-pressure.
+// Same answer as model/ops/quantize_mx.h; tb/mx/quantize_mx_tb.cpp compares.
+
+module quantize_mx
+  import bwmm_pkg::*;
+  import operand_decode_pkg::*;
+#(
+  parameter int unsigned Rows = 128
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  // Column in
+  input  logic        in_valid_i,
+  input  logic        source_fp16_i,  // else bf16
+  input  logic        target_e5m2_i,  // else e4m3fn
+  input  logic        rule_ocp_i,     // else x2
+  input  logic [15:0] data_i [QUANTIZE_LANES*Rows],
+  // Column out
+  output logic        out_valid_o,
+  output logic [31:0] words_o  [Rows],
+  output logic [7:0]  scales_o [Rows/GROUP_ROWS]
+);
+
+  localparam int unsigned ELEMENTS = QUANTIZE_LANES * Rows;
+  localparam int unsigned BLOCK = QUANTIZE_LANES * GROUP_ROWS;
+  localparam int unsigned BLOCKS = Rows / GROUP_ROWS;
+
+  typedef struct packed {
+    logic valid;
+    logic e5m2;
+    logic ocp;
+  } stage_t;
+
+  stage_t      s1_q, s2_q, s3_q;
+  logic [31:0] s1_elements_d [ELEMENTS], s1_elements_q [ELEMENTS], s2_elements_q [ELEMENTS];
+  logic [31:0] s1_top_d [BLOCKS], s1_top_q [BLOCKS];  // largest exponent + 512; all ones: special
+  logic [7:0]  s2_scale_d [BLOCKS], s2_scale_q [BLOCKS], s3_scale_q [BLOCKS];
+  logic [31:0] s3_words_d [Rows], s3_words_q [Rows];
+
+  /////////////////////////////////
+  // s1: decode, largest exponent //
+  /////////////////////////////////
+
+  always_comb begin : decode_column
+    for (int unsigned i = 0; i < ELEMENTS; i++) begin
+      s1_elements_d[i] = decode_scalar(source_fp16_i ? FmtFp16 : FmtBf16, {16'd0, data_i[i]});
+    end
+    for (int unsigned b = 0; b < BLOCKS; b++) begin
+      s1_top_d[b] = 32'd0;
+      for (int unsigned i = 0; i < BLOCK; i++) begin
+        logic [31:0] element;
+        logic [31:0] exponent;
+        element = s1_elements_d[b*BLOCK+i];
+        exponent = (element[23:22] != 2'd0) ? '1 : {22'd0, element[20:11]};
+        s1_top_d[b] = (exponent > s1_top_d[b]) ? exponent : s1_top_d[b];
+      end
+    end
+  end
+
+  ///////////////
+  // s2: scale //
+  ///////////////
+
+  always_comb begin : choose_scale
+    logic [31:0] headroom;
+    // emax - 1 or emax, on a code biased by 127 and an exponent biased by 512.
+    headroom = 32'd385 + (s1_q.e5m2 ? 32'd14 : 32'd7) + (s1_q.ocp ? 32'd1 : 32'd0);
+    for (int unsigned b = 0; b < BLOCKS; b++) begin
+      if (s1_top_q[b] == '1) s2_scale_d[b] = 8'hff;
+      else if (s1_top_q[b] < headroom) s2_scale_d[b] = 8'h00;
+      else s2_scale_d[b] = 8'(s1_top_q[b] - headroom);
+    end
+  end
+
+  //////////////////
+  // s3: elements //
+  //////////////////
+
+  // RNE(element / 2^(scale - 127)) as an fp8 code, clamped to the largest finite one.
+  function automatic logic [7:0] quantize_element(input logic e5m2, input logic [7:0] scale,
+                                                  input logic [31:0] element);
+    logic [31:0] exponent;   // of the quotient, above the smallest normal one
+    logic [31:0] shift;
+    logic [31:0] kept;
+    logic [31:0] lost;
+    logic [31:0] half;
+    logic [31:0] code;
+    logic [31:0] largest;
+    exponent = {22'd0, element[20:11]} - 32'd512 + 32'd127 - {24'd0, scale} +
+        (e5m2 ? 32'd14 : 32'd6);
+    shift = (e5m2 ? 32'd8 : 32'd7) + (exponent[31] ? 32'd0 - exponent : 32'd0);
+    shift = (shift > 32'd20) ? 32'd20 : shift;
+    kept = {21'd0, element[10:0]} >> shift[4:0];
+    lost = {21'd0, element[10:0]} - (kept << shift[4:0]);
+    half = 32'd1 << (shift[4:0] - 5'd1);
+    code = (exponent[31] ? 32'd0 : exponent << (e5m2 ? 2 : 3)) + kept +
+        ((lost + {31'd0, kept[0]} > half) ? 32'd1 : 32'd0);
+    largest = e5m2 ? 32'h7b : 32'h7e;
+    code = (code > largest) ? largest : code;
+    return (scale == 8'hff) ? 8'h7f : {element[21], code[6:0]};
+  endfunction
+
+  always_comb begin : quantize_column
+    for (int unsigned r = 0; r < Rows; r++) begin
+      s3_words_d[r] = 32'd0;
+      for (int unsigned lane = 0; lane < QUANTIZE_LANES; lane++) begin
+        s3_words_d[r] = s3_words_d[r] | (32'(quantize_element(
+            s2_q.e5m2, s2_scale_q[r/GROUP_ROWS], s2_elements_q[QUANTIZE_LANES*r+lane]))
+            << (8 * lane));
+      end
+    end
+  end
+
+  ////////////
+  // Stages //
+  ////////////
+
+  always_ff @(posedge clk_i) begin : advance
+    if (!rst_ni) begin
+      s1_q <= '0;
+      s2_q <= '0;
+      s3_q <= '0;
+    end else begin
+      s1_q <= '{valid: in_valid_i, e5m2: target_e5m2_i, ocp: rule_ocp_i};
+      s2_q <= s1_q;
+      s3_q <= s2_q;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin : advance_column
+    if (in_valid_i) begin
+      s1_elements_q <= s1_elements_d;
+      s1_top_q <= s1_top_d;
+    end
+    if (s1_q.valid) begin
+      s2_elements_q <= s1_elements_q;
+      s2_scale_q <= s2_scale_d;
+    end
+    if (s2_q.valid) begin
+      s3_words_q <= s3_words_d;
+      s3_scale_q <= s2_scale_q;
+    end
+  end
+
+  assign out_valid_o = s3_q.valid;
+  assign words_o = s3_words_q;
+  assign scales_o = s3_scale_q;
+
+endmodule : quantize_mx
