@@ -1,0 +1,67 @@
+#include "model/ops/mx_group.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/ops/pe_decode.h"
+
+namespace bwmm::ops {
+
+MxOperand::MxOperand(DType type, const std::uint32_t* words, const std::uint8_t* scales, int k,
+                     int columns, int first, int count, int stride_in)
+    : stride(stride_in),
+      values(static_cast<std::size_t>(k) * 4 * stride_in),
+      scale(static_cast<std::size_t>(k / kGroupRows) * stride_in, 1.0),
+      span(scale.size()) {
+  for (int g = 0; g < k / kGroupRows; ++g) {
+    for (int c = 0; c < count; ++c) {
+      const std::uint8_t code = scales[static_cast<std::ptrdiff_t>(g) * columns + first + c];
+      scale[static_cast<std::size_t>(g) * stride + c] = DecodeScale(code);
+      finite = finite && code != 0xff;
+    }
+  }
+  std::vector<ElementSpan> spans(count);
+  for (int row = 0; row < k; ++row) {
+    if (row % kGroupRows == 0)
+      std::fill(spans.begin(), spans.end(), ElementSpan());
+    for (int c = 0; c < count; ++c) {
+      const std::uint32_t word = words[static_cast<std::ptrdiff_t>(row) * columns + first + c];
+      for (int lane = 0; lane < 4; ++lane) {
+        const float value = DecodeLane(type, word, lane);
+        values[(static_cast<std::size_t>(row) * 4 + lane) * stride + c] = value;
+        finite = finite && std::isfinite(value);
+        zero = zero && value == 0.0F;
+        spans[c].Add(value);
+      }
+      if (row % kGroupRows == kGroupRows - 1)
+        span[static_cast<std::size_t>(row / kGroupRows) * stride + c] =
+            static_cast<std::uint8_t>(spans[c].bits());
+    }
+  }
+}
+
+float ExactGroup(const MxOperand& w, int c, const MxOperand& x, int r, int g) {
+  constexpr int kUnit = 16;  // the last place of an E5M2 subnormal is 2^-16
+  __int128 sum = 0;
+  for (int row = g * kGroupRows; row < (g + 1) * kGroupRows; ++row) {
+    for (int lane = 0; lane < 4; ++lane) {
+      const double a = std::ldexp(w.lanes(row)[lane * w.stride + c], kUnit);
+      const double b = std::ldexp(x.lanes(row)[lane * x.stride + r], kUnit);
+      sum += static_cast<__int128>(a) * static_cast<__int128>(b);
+    }
+  }
+  // Down to 53 bits with a sticky last one: the rounding to fp32 then sees what it needs.
+  unsigned __int128 magnitude = sum < 0 ? -static_cast<unsigned __int128>(sum) : sum;
+  int exponent = -2 * kUnit;
+  while (magnitude >> 53 != 0) {
+    magnitude = (magnitude >> 1) | (magnitude & 1);
+    ++exponent;
+  }
+  const double scaled =
+      std::ldexp(static_cast<double>(static_cast<std::uint64_t>(magnitude)), exponent) *
+      w.scale[static_cast<std::size_t>(g) * w.stride + c] *
+      x.scale[static_cast<std::size_t>(g) * x.stride + r];
+  return static_cast<float>(sum < 0 ? -scaled : scaled);
+}
+
+}  // namespace bwmm::ops
