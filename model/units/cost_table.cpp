@@ -1,0 +1,109 @@
+#include "model/units/cost_table.h"
+
+#include <algorithm>
+
+#include "model/support/check.h"
+
+namespace bwmm::units {
+namespace {
+
+using isa::Engine;
+using isa::Memory;
+using isa::Operand;
+
+bool Is16BitFloat(const Operand& operand) {
+  return operand.dtype == DType::kBf16 || operand.dtype == DType::kFp16;
+}
+
+bool IsContiguous(const Operand& operand) {
+  return operand.free_size() == 1 || operand.contiguous_run() > 1;
+}
+
+std::int64_t CeilDiv(std::int64_t value, std::int64_t by) {
+  return (value + by - 1) / by;
+}
+
+// How many elements per lane and cycle tensor_copy and tensor_scalar move.
+std::int64_t ModeOf(Engine engine, const Operand& dst, const Operand& src, const CostTable& t) {
+  if (!Is16BitFloat(dst) || !Is16BitFloat(src))
+    return 1;
+  if (engine == Engine::kScalar)
+    return t.scalar_2x ? 2 : 1;
+  if (engine != Engine::kVector || !t.vector_perf_modes)
+    return 1;
+  const bool contiguous = IsContiguous(dst) && IsContiguous(src);
+  const int in_sbuf = (dst.memory == Memory::kSbuf) + (src.memory == Memory::kSbuf);
+  if (in_sbuf == 2)
+    return contiguous ? 4 : 2;
+  return in_sbuf == 1 && contiguous ? 2 : 1;
+}
+
+struct Occupancy {
+  Engine engine;
+  const CostTable& t;
+
+  std::int64_t AtLeast(std::int64_t cycles) const { return std::max(t.min_interval, cycles); }
+
+  std::int64_t operator()(const isa::ActivationOp& i) const { return AtLeast(i.src.free_size()); }
+  std::int64_t operator()(const isa::TensorCopy& i) const {
+    return AtLeast(CeilDiv(i.dst.free_size(), ModeOf(engine, i.dst, i.src, t)));
+  }
+  std::int64_t operator()(const isa::TensorScalar& i) const {
+    return AtLeast(CeilDiv(i.dst.free_size(), ModeOf(engine, i.dst, i.src, t)));
+  }
+  std::int64_t operator()(const isa::TensorTensor& i) const {
+    const std::int64_t n = i.dst.free_size();
+    const bool from_psum = i.a.memory == Memory::kPsum || i.b.memory == Memory::kPsum;
+    const bool narrow = engine == Engine::kVector && t.vector_perf_modes && Is16BitFloat(i.dst) &&
+                        Is16BitFloat(i.a) && Is16BitFloat(i.b);
+    return AtLeast(from_psum || narrow ? n : 2 * n);
+  }
+  std::int64_t operator()(const isa::ScalarTensorTensor& i) const {
+    const std::int64_t n = i.dst.free_size();
+    const bool fused = Is16BitFloat(i.data) && Is16BitFloat(i.tensor) &&
+                       i.op0 == isa::AluOp::kSubtract && i.op1 == isa::AluOp::kMultiply &&
+                       n % 2 == 0;
+    return AtLeast(fused ? n : 2 * n);
+  }
+  std::int64_t operator()(const isa::TensorReduce& i) const {
+    const std::int64_t n = i.src.free_size();
+    const bool fast = i.src.dtype == DType::kBf16 && i.dst.dtype == DType::kBf16 &&
+                      (i.op == isa::AluOp::kAdd || i.op == isa::AluOp::kMax);
+    return AtLeast(fast ? CeilDiv(n, 2) : n);
+  }
+  std::int64_t operator()(const isa::Memset& i) const {
+    const std::int64_t n = i.dst.free_size();
+    return AtLeast(i.value == 0.0f && Is16BitFloat(i.dst) ? CeilDiv(n, 2) : n);
+  }
+  std::int64_t operator()(const isa::Iota& i) const {
+    return AtLeast(t.gpsimd_fixed + i.dst.free_size());
+  }
+  std::int64_t operator()(const isa::QuantizeMx& i) const { return AtLeast(i.dst.free_size()); }
+  std::int64_t operator()(const isa::RegisterLoad&) const { return t.register_load_cycles; }
+  template <typename Other>
+  std::int64_t operator()(const Other&) const {
+    Check(false, "the cost table has a line for every compute instruction");
+    return 0;
+  }
+};
+
+}  // namespace
+
+Cost CostOf(const isa::Instruction& instruction, const CostTable& table) {
+  Cost cost;
+  cost.occupancy = std::visit(Occupancy{instruction.engine, table}, instruction.body);
+  cost.latency = table.access_cycles;
+  if (std::holds_alternative<isa::QuantizeMx>(instruction.body))
+    cost.latency += table.quantize_pipeline_cycles;
+  return cost;
+}
+
+std::int64_t DescriptorCycles(std::int64_t descriptors, const CostTable& table) {
+  return table.descriptors_fixed_cycles + descriptors * table.descriptor_cycles;
+}
+
+std::int64_t QuantizeMxCycles(std::int64_t columns, const CostTable& table) {
+  return columns - 1 + table.quantize_pipeline_cycles;
+}
+
+}  // namespace bwmm::units

@@ -1,0 +1,150 @@
+#include "model/units/dma_plan.h"
+
+#include <algorithm>
+
+#include "model/support/check.h"
+
+namespace bwmm::units {
+namespace {
+
+using isa::Memory;
+using isa::Operand;
+
+// Parts of a run within HBM are not cut below this.
+constexpr std::int64_t kMinPieceBytes = 512;
+
+std::int64_t CeilDiv(std::int64_t value, std::int64_t by) {
+  return (value + by - 1) / by;
+}
+
+// Elements that are contiguous in memory, across rows where HBM rows follow each other.
+std::int64_t RunOf(const Operand& operand, bool rows_apart) {
+  const std::int64_t run = operand.contiguous_run();
+  const bool joined = operand.memory == Memory::kHbm && !rows_apart && operand.partitions > 1 &&
+                      run == operand.free_size() && operand.partition_stride == run;
+  return joined ? run * operand.partitions : run;
+}
+
+struct Transfer {
+  const Operand* dst = nullptr;
+  std::vector<const Operand*> sources;
+  bool gather = false;
+  bool scatter = false;
+  std::int64_t moved = 0;  // elements, of each source
+  std::int64_t percent = 100;
+};
+
+// How many equal units the transfer has and which engine takes unit u.
+struct Split {
+  std::int64_t units = 1;
+  std::int64_t run = 1;  // elements per descriptor
+  int first_partition = 0;
+  bool by_partition = false;
+
+  int EngineOf(std::int64_t unit, const DmaShape& shape) const {
+    if (!by_partition)
+      return static_cast<int>(units <= shape.engines ? unit : unit * shape.engines / units);
+    const std::int64_t per_engine = CeilDiv(shape.partitions, shape.engines);
+    return static_cast<int>((first_partition + unit) / per_engine);
+  }
+};
+
+Split SplitOf(const Transfer& t, const DmaShape& shape) {
+  Split split;
+  split.run = RunOf(*t.dst, t.scatter);
+  const Operand* sbuf = t.dst->memory == Memory::kSbuf ? t.dst : nullptr;
+  for (const Operand* source : t.sources) {
+    split.run = std::min(split.run, RunOf(*source, t.gather));
+    if (!sbuf && source->memory == Memory::kSbuf)
+      sbuf = source;
+  }
+  if (sbuf) {
+    split.by_partition = true;
+    split.units = sbuf->partitions;
+    split.first_partition = sbuf->partition;
+    split.run = std::min(split.run, sbuf->free_size());
+    return split;
+  }
+  const std::int64_t descriptors = CeilDiv(t.dst->elements(), split.run);
+  const std::int64_t pieces =
+      std::clamp<std::int64_t>(t.dst->bytes() / kMinPieceBytes, 1, shape.engines);
+  split.units = std::max(descriptors, pieces);
+  split.run = std::min(split.run, CeilDiv(t.dst->elements(), split.units));
+  return split;
+}
+
+std::uint64_t AddressOf(const Operand& operand, std::int64_t element, bool table) {
+  if (table)
+    return operand.offset;
+  const std::int64_t row = element / operand.free_size();
+  const std::int64_t stride = operand.partitions > 1 ? operand.partition_stride : 0;
+  return operand.offset + static_cast<std::uint64_t>(row * stride * SizeOf(operand.dtype));
+}
+
+std::vector<DmaPart> Plan(const Transfer& t, const DmaShape& shape) {
+  const Split split = SplitOf(t, shape);
+  std::vector<DmaPart> parts;
+  for (std::int64_t unit = 0; unit < split.units;) {
+    const int engine = split.EngineOf(unit, shape);
+    std::int64_t next = unit + 1;
+    while (next < split.units && split.EngineOf(next, shape) == engine)
+      ++next;
+    const std::int64_t from = t.moved * unit / split.units;
+    const std::int64_t elements = t.moved * next / split.units - from;
+    unit = next;
+    if (elements == 0)
+      continue;
+    DmaPart part{.engine = engine};
+    std::int64_t widest = SizeOf(t.dst->dtype);
+    for (const Operand* source : t.sources) {
+      const std::int64_t bytes = elements * SizeOf(source->dtype);
+      widest = std::max<std::int64_t>(widest, SizeOf(source->dtype));
+      if (source->memory == Memory::kHbm) {
+        part.hbm_read += bytes;
+        part.read_address = AddressOf(*source, from, t.gather);
+      }
+    }
+    if (t.dst->memory == Memory::kHbm) {
+      part.hbm_write = elements * SizeOf(t.dst->dtype);
+      part.write_address = AddressOf(*t.dst, from, t.scatter);
+    }
+    const auto sources = static_cast<std::int64_t>(t.sources.size());
+    part.bytes = CeilDiv(elements * widest * sources * 100, t.percent);
+    part.descriptors = CeilDiv(elements, split.run) * sources;
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::vector<DmaPart> PlanTransfer(const isa::Instruction& instruction, std::int64_t rows_moved,
+                                  const DmaShape& shape) {
+  Transfer t;
+  if (const auto* copy = std::get_if<isa::DmaCopy>(&instruction.body)) {
+    t.dst = &copy->dst;
+    t.sources = {&copy->src};
+    t.gather = copy->gather.has_value();
+    t.scatter = copy->scatter.has_value();
+    t.moved = copy->dst.elements();
+    if (t.gather || t.scatter) {
+      const Operand& table = t.gather ? copy->src : copy->dst;
+      t.moved = rows_moved * table.free_size();
+    }
+  } else if (const auto* compute = std::get_if<isa::DmaCompute>(&instruction.body)) {
+    t.dst = &compute->dst;
+    for (const Operand& source : compute->sources)
+      t.sources.push_back(&source);
+    t.moved = compute->dst.elements();
+    t.percent = shape.compute_percent;
+  } else {
+    const auto* exchange = std::get_if<isa::SendRecv>(&instruction.body);
+    Check(exchange != nullptr, "only DMAs are planned");
+    t.dst = &exchange->src;  // the peer's destination has the same shape
+    t.sources = {&exchange->src};
+    t.moved = exchange->src.elements();
+  }
+  return Plan(t, shape);
+}
+
+}  // namespace bwmm::units

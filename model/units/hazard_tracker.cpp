@@ -1,0 +1,171 @@
+#include "model/units/hazard_tracker.h"
+
+#include <algorithm>
+
+#include "model/support/check.h"
+
+namespace bwmm::units {
+
+HazardTracker::Order HazardTracker::OrderOf(Unit unit, bool tensor_load) {
+  switch (unit) {
+    case Unit::kTensor:
+      return tensor_load ? Order::kTensorLoad : Order::kTensorMove;
+    case Unit::kVector:
+      return Order::kVector;
+    case Unit::kScalar:
+      return Order::kScalar;
+    case Unit::kGpSimd:
+      return Order::kGpSimd;
+    case Unit::kSync:
+      return Order::kSync;
+    case Unit::kDma:
+      break;
+  }
+  return Order::kNone;
+}
+
+void HazardTracker::Add(std::uint32_t id, Unit unit, bool tensor_load,
+                        const std::vector<isa::Access>& accesses, Gate data_gate,
+                        std::vector<Dependency>& dependencies) {
+  found_ = &dependencies;
+  first_found_ = dependencies.size();
+  const Order order = OrderOf(unit, tensor_load);
+  // Reads first, so that an instruction's own write does not hide what its reads depend on.
+  for (const bool write : {false, true}) {
+    for (const isa::Access& access : accesses) {
+      if (access.write != write || access.region.begin >= access.region.end)
+        continue;
+      const isa::Region& region = access.region;
+      const Gate gate = access.index ? Gate::kStart : data_gate;
+      if (region.memory == isa::Memory::kHbm) {
+        Visit(hbm_, region.begin, region.end, {id, 1, order}, write, gate);
+        continue;
+      }
+      auto& quadrants = region.memory == isa::Memory::kSbuf ? sbuf_ : psum_;
+      Check(region.partition >= 0 && region.partition_end <= kQuadrants * kQuadrantRows,
+            "a region lies within the partitions");
+      for (int q = region.partition / kQuadrantRows; q * kQuadrantRows < region.partition_end;
+           ++q) {
+        const int low = std::max(region.partition - q * kQuadrantRows, 0);
+        const int high = std::min(region.partition_end - q * kQuadrantRows, kQuadrantRows);
+        const std::uint64_t mask =
+            ((std::uint64_t{1} << high) - 1) & ~((std::uint64_t{1} << low) - 1);
+        Visit(quadrants[q], region.begin, region.end, {id, static_cast<std::uint32_t>(mask), order},
+              write, gate);
+      }
+    }
+  }
+}
+
+HazardTracker::Space::iterator HazardTracker::Cut(Space& space, std::uint64_t begin,
+                                                  std::uint64_t end) {
+  const auto split = [&](std::uint64_t at) {
+    auto next = space.lower_bound(at);
+    if (next != space.begin()) {
+      auto before = std::prev(next);
+      if (before->second.end > at) {
+        Interval upper = before->second;
+        before->second.end = at;
+        next = space.emplace_hint(next, at, std::move(upper));
+      }
+    }
+    return next;
+  };
+  split(end);
+  auto first = split(begin);
+  // Fill the gaps.
+  std::uint64_t at = begin;
+  for (auto i = first; at < end;) {
+    if (i == space.end() || i->first > at) {
+      const std::uint64_t gap_end = i == space.end() ? end : std::min(end, i->first);
+      i = space.emplace_hint(i, at, Interval{.end = gap_end, .writers = {}, .readers = {}});
+      if (at == begin)
+        first = i;
+    }
+    at = i->second.end;
+    ++i;
+  }
+  return first;
+}
+
+void HazardTracker::Visit(Space& space, std::uint64_t begin, std::uint64_t end,
+                          const Record& record, bool write, Gate gate) {
+  auto i = Cut(space, begin, end);
+  if (!write) {
+    for (; i != space.end() && i->first < end; ++i)
+      Read(i->second, record, gate);
+    return;
+  }
+  // Intervals in which nothing but this write is left become one.
+  auto merged = space.end();
+  while (i != space.end() && i->first < end) {
+    Write(i->second, record, gate);
+    const bool alone = i->second.writers.size() == 1 && i->second.readers.empty();
+    if (alone && merged != space.end()) {
+      merged->second.end = i->second.end;
+      i = space.erase(i);
+    } else {
+      merged = alone ? i : space.end();
+      ++i;
+    }
+  }
+}
+
+void HazardTracker::Read(Interval& interval, const Record& record, Gate gate) {
+  Drop(interval.writers);
+  for (const Record& writer : interval.writers) {
+    if (writer.partitions & record.partitions)
+      Depend(writer, record, Hazard::kReadAfterWrite, gate);
+  }
+  if (record.order != Order::kNone) {
+    for (Record& reader : interval.readers) {
+      if (reader.order == record.order && (reader.partitions & ~record.partitions) == 0) {
+        reader = record;
+        return;
+      }
+    }
+  }
+  if (interval.readers.size() == interval.readers.capacity())
+    Drop(interval.readers);
+  interval.readers.push_back(record);
+}
+
+void HazardTracker::Write(Interval& interval, const Record& record, Gate gate) {
+  Drop(interval.writers);
+  Drop(interval.readers);
+  for (auto* records : {&interval.writers, &interval.readers}) {
+    const Hazard hazard =
+        records == &interval.readers ? Hazard::kWriteAfterRead : Hazard::kWriteAfterWrite;
+    for (Record& old : *records) {
+      if (old.partitions & record.partitions) {
+        Depend(old, record, hazard, gate);
+        old.partitions &= ~record.partitions;
+      }
+    }
+    std::erase_if(*records, [](const Record& old) { return old.partitions == 0; });
+  }
+  interval.writers.push_back(record);
+}
+
+void HazardTracker::Depend(const Record& on, const Record& by, Hazard hazard, Gate gate) {
+  if (on.id == by.id)
+    return;
+  const bool same_stream = on.order == by.order && on.order != Order::kNone;
+  if (same_stream && (hazard != Hazard::kReadAfterWrite || on.order == Order::kTensorMove))
+    return;
+  const bool until_read = hazard == Hazard::kWriteAfterRead;
+  for (std::size_t i = first_found_; i < found_->size(); ++i) {
+    Dependency& known = (*found_)[i];
+    if (known.id == on.id && known.gate == gate) {
+      known.until_read = known.until_read && until_read;
+      return;
+    }
+  }
+  found_->push_back({on.id, until_read, gate});
+}
+
+void HazardTracker::Drop(std::vector<Record>& records) const {
+  std::erase_if(records, [&](const Record& record) { return record.id < oldest_; });
+}
+
+}  // namespace bwmm::units

@@ -1,0 +1,92 @@
+// Finds what an instruction must wait for: read after write, write after read and write after
+// write, by address, in program order.
+//
+//   HBM, and each 32-partition quadrant of SBUF and PSUM, is a map of disjoint byte intervals:
+//
+//     [0, 256)  writers {12: partitions 0..31}   readers {15: 0..31, 17: 0..3}
+//     [256, 512) ...
+//
+// A write replaces what it covers: a later access that would conflict with the covered record
+// conflicts with the write too, and the write waits for it. Engines that complete in order also let
+// a later read replace an earlier one, and need no waiting between their own reads and writes:
+//
+//                    writes after reads/writes of the same engine     reads after writes
+//   Vector, Scalar, GpSimd, Sync   in order, no wait                  wait (no forwarding)
+//   TensorEngine                   in order, no wait                  accumulation: no wait
+//   DMA                            wait                               wait
+//
+// No SystemC and no time here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "model/isa/access.h"
+#include "model/units/streams.h"
+
+namespace bwmm::units {
+
+struct Dependency {
+  std::uint32_t id = 0;     // the earlier instruction
+  bool until_read = false;  // its reads are enough; otherwise its completion
+  Gate gate = Gate::kStart;
+};
+
+class HazardTracker {
+ public:
+  // Records the accesses of one instruction and appends what it depends on, each earlier
+  // instruction at most once per gate. Index accesses belong to the start gate, the others to
+  // `data_gate`.
+  void Add(std::uint32_t id, Unit unit, bool tensor_load, const std::vector<isa::Access>& accesses,
+           Gate data_gate, std::vector<Dependency>& dependencies);
+
+  // Instructions below `id` are over and constrain nobody.
+  void Forget(std::uint32_t id) { oldest_ = id; }
+
+ private:
+  // Streams whose reads (or completions) happen in program order.
+  enum class Order : std::uint8_t {
+    kTensorLoad,
+    kTensorMove,
+    kVector,
+    kScalar,
+    kGpSimd,
+    kSync,
+    kNone
+  };
+  struct Record {
+    std::uint32_t id = 0;
+    std::uint32_t partitions = 0;  // of the quadrant, one bit each
+    Order order = Order::kNone;
+  };
+  struct Interval {
+    std::uint64_t end = 0;
+    std::vector<Record> writers;
+    std::vector<Record> readers;
+  };
+  using Space = std::map<std::uint64_t, Interval>;  // by begin
+  enum class Hazard : std::uint8_t { kReadAfterWrite, kWriteAfterRead, kWriteAfterWrite };
+
+  static Order OrderOf(Unit unit, bool tensor_load);
+  void Visit(Space& space, std::uint64_t begin, std::uint64_t end, const Record& record, bool write,
+             Gate gate);
+  void Read(Interval& interval, const Record& record, Gate gate);
+  void Write(Interval& interval, const Record& record, Gate gate);
+  // Makes [begin, end) a whole number of intervals and answers the first of them.
+  Space::iterator Cut(Space& space, std::uint64_t begin, std::uint64_t end);
+  void Depend(const Record& on, const Record& by, Hazard hazard, Gate gate);
+  void Drop(std::vector<Record>& records) const;
+
+  static constexpr int kQuadrants = 4;
+  static constexpr int kQuadrantRows = 32;
+  Space hbm_;
+  std::array<Space, kQuadrants> sbuf_;
+  std::array<Space, kQuadrants> psum_;
+  std::uint32_t oldest_ = 0;
+  std::vector<Dependency>* found_ = nullptr;
+  std::size_t first_found_ = 0;
+};
+
+}  // namespace bwmm::units

@@ -1,0 +1,117 @@
+#include "model/units/in_order_engine.h"
+
+#include <algorithm>
+
+#include "model/support/check.h"
+
+namespace bwmm::units {
+
+InOrderEngine::InOrderEngine(sc_core::sc_module_name name, const Config& config, RunState& run,
+                             ops::CoreMemory& memory)
+    : sc_module(name), config_(config), run_(run), memory_(memory) {
+  SC_HAS_PROCESS(InOrderEngine);
+  SC_METHOD(Step);
+  sensitive << alarm_.event();
+  dont_initialize();
+}
+
+void InOrderEngine::Accept(Work& work) {
+  queue_.push_back(&work);
+}
+
+void InOrderEngine::GateOpened(Work& work, Gate) {
+  if (queue_.front() == &work && free_at_ != kNever)
+    alarm_.At(StartTime(work));
+}
+
+Tick InOrderEngine::StartTime(const Work& work) const {
+  const Tick open = work.OpenAt(Gate::kStart);
+  if (open == kNever || free_at_ == kNever)
+    return kNever;
+  return config_.clock.EdgeAtOrAfter(std::max(open, free_at_));
+}
+
+void InOrderEngine::Step() {
+  run_.Guard([&] {
+    FinishDue();
+    StartDue();
+    ScheduleNext();
+  });
+}
+
+void InOrderEngine::FinishDue() {
+  while (!running_.empty() && running_.front().done_at <= Now()) {
+    const Running done = running_.front();
+    running_.pop_front();
+    if (done.hand_over) {
+      descriptors->DescriptorsWritten(*done.work, done.rows_moved);
+    } else {
+      if (done.work == in_barrier_) {
+        in_barrier_ = nullptr;
+        free_at_ = Now();
+        ledger_.Until(Now(), TimeClass::kPeer);
+      }
+      retire->Complete(*done.work);
+    }
+  }
+}
+
+void InOrderEngine::StartDue() {
+  while (!queue_.empty() && StartTime(*queue_.front()) <= Now()) {
+    Work& work = *queue_.front();
+    queue_.pop_front();
+    Start(work);
+  }
+}
+
+void InOrderEngine::Start(Work& work) {
+  work.start = Now();
+  work.stall = ledger_.Gap(Now(), work.obstacles(Gate::kStart));
+  if (std::holds_alternative<isa::CoreBarrier>(work.instruction.body)) {
+    free_at_ = kNever;
+    in_barrier_ = &work;
+    meeting->Arrive(work);
+    return;
+  }
+  Running running{.work = &work};
+  Cost cost;
+  Tick extra = 0;
+  if (work.software_descriptors) {
+    const auto& copy = std::get<isa::DmaCopy>(work.instruction.body);
+    running.rows_moved = ops::TrafficOf(copy, memory_).rows_moved;
+    running.hand_over = true;
+    cost.occupancy = DescriptorCycles(running.rows_moved, config_.costs);
+  } else {
+    cost = CostOf(work.instruction, config_.costs);
+    const auto* load = std::get_if<isa::RegisterLoad>(&work.instruction.body);
+    if (load && load->src.memory == isa::Memory::kHbm)
+      extra = config_.hbm_register_load;
+  }
+  free_at_ = Now() + config_.clock.Cycles(cost.occupancy) + extra;
+  ledger_.Until(free_at_, TimeClass::kBusy);
+  running.done_at = EvenUp(free_at_ + config_.clock.Cycles(cost.latency));
+  // Results appear in program order.
+  if (!running_.empty())
+    running.done_at = std::max(running.done_at, running_.back().done_at);
+  running_.push_back(running);
+}
+
+void InOrderEngine::ScheduleNext() {
+  Tick next = running_.empty() ? kNever : running_.front().done_at;
+  if (!queue_.empty())
+    next = std::min(next, StartTime(*queue_.front()));
+  if (next != kNever)
+    alarm_.At(next);
+}
+
+void InOrderEngine::Met(Work& work, Tick at) {
+  Check(&work == in_barrier_, "the exchange releases the barrier the engine stands in");
+  running_.push_back({.work = &work, .done_at = std::max(at, Now())});
+  alarm_.At(running_.front().done_at);
+}
+
+void InOrderEngine::Exchanged(Work&, Tick) {
+  Check(false, "an engine takes no part in a sendrecv");
+}
+
+}  // namespace bwmm::units

@@ -1,0 +1,86 @@
+// Where an engine's time goes: every tick belongs to exactly one class, and the classes sum to the
+// total.
+//
+//   end of the last work     emitted        gate opens       start            end
+//   ---------|-- control ------|-- dependency ---|-- structural --|---- busy ----|
+//
+// The gap in front of an instruction is cut at the times its obstacles went away; a dependency's
+// class is the unit of the last one to be met. After the last instruction an engine is idle.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "model/units/tick.h"
+
+namespace bwmm::units {
+
+enum class TimeClass : std::uint8_t {
+  kBusy,
+  kTensor,      // waits for the TensorEngine
+  kVector,      // .. the VectorEngine
+  kScalar,      // .. the ScalarEngine
+  kGpSimd,      // .. GpSimd
+  kSync,        // .. the Sync engine
+  kDma,         // .. a DMA
+  kPeer,        // .. the other core: core_barrier, sendrecv
+  kControl,     // the program has not emitted it yet: it waits for a register or for room
+  kStructural,  // the engine itself: clock edge, queue, fill, descriptor generation, start latency
+  kIdle,        // no instruction is left
+};
+inline constexpr int kTimeClasses = 11;
+
+constexpr std::string_view NameOf(TimeClass time_class) {
+  constexpr std::array<std::string_view, kTimeClasses> kNames = {
+      "busy", "tensor", "vector",  "scalar",     "gpsimd", "sync",
+      "dma",  "peer",   "control", "structural", "idle"};
+  return kNames[static_cast<int>(time_class)];
+}
+
+// The obstacles in front of one piece of work, in the order they went away.
+struct Obstacles {
+  Tick emitted_at = 0;
+  Tick open_at = 0;
+  TimeClass cause = TimeClass::kStructural;
+};
+
+class Ledger {
+ public:
+  // Accounts the time up to `start` to what kept the engine from starting. Answers the class that
+  // took most of it (kBusy when there was no gap).
+  TimeClass Gap(Tick start, const Obstacles& obstacles) {
+    const std::array<std::pair<Tick, TimeClass>, 3> cuts = {
+        {{std::min(obstacles.emitted_at, start), TimeClass::kControl},
+         {std::min(obstacles.open_at, start), obstacles.cause},
+         {start, TimeClass::kStructural}}};
+    TimeClass longest = TimeClass::kBusy;
+    Tick most = 0;
+    for (const auto& [cut, time_class] : cuts) {
+      const Tick ticks = cut > until_ ? cut - until_ : 0;
+      if (ticks > most) {
+        most = ticks;
+        longest = time_class;
+      }
+      Until(cut, time_class);
+    }
+    return longest;
+  }
+  // Accounts everything not accounted yet, up to `end`.
+  void Until(Tick end, TimeClass time_class) {
+    if (end <= until_)
+      return;
+    ticks_[static_cast<int>(time_class)] += end - until_;
+    until_ = end;
+  }
+
+  Tick until() const { return until_; }
+  Tick ticks(TimeClass time_class) const { return ticks_[static_cast<int>(time_class)]; }
+
+ private:
+  Tick until_ = 0;
+  std::array<Tick, kTimeClasses> ticks_{};
+};
+
+}  // namespace bwmm::units

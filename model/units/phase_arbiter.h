@@ -1,0 +1,61 @@
+// Runs the grants of shared resources in the odd phase, core by core.
+//
+// A unit that shares something with the other core (HBM, meetings) or between its own instructions
+// (descriptor generators, DMA engines) collects requests in the even phase and decides in Grant.
+// Grants of one phase run in the order in which the units were added: core 0 first.
+#pragma once
+
+#include <functional>
+#include <queue>
+#include <systemc>
+#include <utility>
+#include <vector>
+
+#include "model/units/streams.h"
+#include "model/units/tick.h"
+
+namespace bwmm::units {
+
+class PhaseArbiter final : public sc_core::sc_module {
+ public:
+  using Grant = std::function<void(Tick even_phase)>;
+
+  PhaseArbiter(sc_core::sc_module_name name, RunState& run) : sc_module(name), run_(run) {
+    SC_HAS_PROCESS(PhaseArbiter);
+    SC_METHOD(Run);
+    sensitive << alarm_.event();
+    dont_initialize();
+  }
+
+  int Add(Grant grant) {
+    grants_.push_back(std::move(grant));
+    return static_cast<int>(grants_.size()) - 1;
+  }
+  // Asks for a grant in the odd phase after the even phase `tick`.
+  void RequestAt(int who, Tick tick) {
+    requests_.emplace(EvenUp(tick), who);
+    alarm_.At(requests_.top().first + 1);
+  }
+
+ private:
+  void Run() {
+    run_.Guard([&] {
+      while (!requests_.empty() && requests_.top().first < Now()) {
+        const auto request = requests_.top();
+        while (!requests_.empty() && requests_.top() == request)
+          requests_.pop();
+        grants_[request.second](request.first);
+      }
+      if (!requests_.empty())
+        alarm_.At(requests_.top().first + 1);
+    });
+  }
+
+  RunState& run_;
+  std::vector<Grant> grants_;
+  std::priority_queue<std::pair<Tick, int>, std::vector<std::pair<Tick, int>>, std::greater<>>
+      requests_;
+  Alarm alarm_{"grant"};
+};
+
+}  // namespace bwmm::units

@@ -1,0 +1,152 @@
+// What units send each other: work in flight, and the interfaces it travels through.
+//
+//   kernel --> issue stage --WorkIf--> tensor, vector, scalar, gpsimd, sync, dma
+//                   ^                      |
+//                   +------RetireIf--------+          gpsimd, dma <--MeetingIf--> exchange
+//
+// One Work object per instruction, owned by the issue stage from Emit until it has completed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <string_view>
+#include <systemc>
+#include <vector>
+
+#include "model/isa/instruction.h"
+#include "model/units/ledger.h"
+#include "model/units/tick.h"
+
+namespace bwmm::units {
+
+// Who completes an instruction. DMAs complete out of order, everything else in order.
+enum class Unit : std::uint8_t { kTensor, kVector, kScalar, kGpSimd, kSync, kDma };
+inline constexpr int kUnits = 6;
+
+constexpr std::string_view NameOf(Unit unit) {
+  constexpr std::array<std::string_view, kUnits> kNames = {"tensor", "vector", "scalar",
+                                                           "gpsimd", "sync",   "dma"};
+  return kNames[static_cast<int>(unit)];
+}
+
+constexpr TimeClass WaitFor(Unit unit) {
+  return static_cast<TimeClass>(static_cast<int>(TimeClass::kTensor) + static_cast<int>(unit));
+}
+
+// kStart lets an instruction start. kData lets the transfer of a DMA with software descriptors
+// start; its kStart gate lets GpSimd write the descriptors.
+enum class Gate : std::uint8_t { kStart, kData };
+
+struct GateState {
+  std::uint32_t waiting = 0;  // dependencies not yet met
+  Tick open_at = 0;           // when the last one met is visible
+  TimeClass cause = TimeClass::kStructural;
+};
+
+struct Work;
+
+struct Dependent {
+  Work* work = nullptr;
+  Gate gate = Gate::kStart;
+  bool until_read = false;  // write after read: met when the operands have been read
+};
+
+struct Work {
+  isa::Instruction instruction;
+  Unit unit = Unit::kTensor;
+  std::uint32_t meeting = 0;  // place in its pipe (sendrecv) or among all barriers
+  bool software_descriptors = false;
+  bool read_done = false;
+  bool completed = false;
+  std::array<GateState, 2> gates;
+  std::vector<Dependent> dependents;
+  Tick emitted_at = 0;
+  Tick start = 0;
+  Tick read_done_at = 0;
+  Tick completed_at = 0;
+  TimeClass stall = TimeClass::kBusy;  // what its unit waited for longest before it
+
+  GateState& gate(Gate g) { return gates[static_cast<int>(g)]; }
+  const GateState& gate(Gate g) const { return gates[static_cast<int>(g)]; }
+  // When the gate opens; kNever while dependencies are open.
+  Tick OpenAt(Gate g) const { return gate(g).waiting == 0 ? gate(g).open_at : kNever; }
+  Obstacles obstacles(Gate g) const { return {emitted_at, gate(g).open_at, gate(g).cause}; }
+};
+
+// A unit's input: work in program order, and news about its gates.
+class WorkIf : public virtual sc_core::sc_interface {
+ public:
+  virtual void Accept(Work& work) = 0;
+  // The gate's last dependency was met; it opens at work.OpenAt(gate), now or later.
+  virtual void GateOpened(Work& work, Gate gate) = 0;
+};
+
+// A unit's output. All three are called in the even phase in which they take effect.
+class RetireIf : public virtual sc_core::sc_interface {
+ public:
+  // Operands are about to be read: checkers look now.
+  virtual void Observe(const Work& work) = 0;
+  // Operands have been read and may be overwritten.
+  virtual void ReadDone(Work& work) = 0;
+  // Results are in memory once this returns: it executes whatever the unit has not done itself.
+  virtual void Complete(Work& work) = 0;
+};
+
+// Software descriptor generation: GpSimd hands the DMA over when its descriptors are written.
+class DescriptorsIf : public virtual sc_core::sc_interface {
+ public:
+  virtual void DescriptorsWritten(Work& work, std::int64_t rows_moved) = 0;
+};
+
+// Meetings of cores, seen from a core: arrive, and be told when both are there.
+class MeetingIf : public virtual sc_core::sc_interface {
+ public:
+  virtual void Arrive(Work& work) = 0;
+  // The outgoing half of a sendrecv has been moved.
+  virtual void Sent(Work& work) = 0;
+};
+
+// Meetings, seen from the exchange.
+class MeetIf : public virtual sc_core::sc_interface {
+ public:
+  // Both cores are there. A barrier is over at `at`; a sendrecv starts moving then.
+  virtual void Met(Work& work, Tick at) = 0;
+  // Both halves of a sendrecv have been moved; it is over at `at`.
+  virtual void Exchanged(Work& work, Tick at) = 0;
+};
+
+// One per run: the first error stops everything, and kernels are unwound.
+class RunState {
+ public:
+  template <typename F>
+  void Guard(F&& function) {
+    if (failed())
+      return;
+    try {
+      function();
+    } catch (...) {
+      Fail(std::current_exception());
+    }
+  }
+  void Fail(std::exception_ptr error) {
+    if (!error_)
+      error_ = std::move(error);
+    Abort();
+  }
+  // Lets waiting kernels unwind.
+  void Abort() {
+    aborted_ = true;
+    abort_event_.notify(sc_core::SC_ZERO_TIME);
+  }
+  bool failed() const { return aborted_; }
+  std::exception_ptr error() const { return error_; }
+  const sc_core::sc_event& abort_event() const { return abort_event_; }
+
+ private:
+  bool aborted_ = false;
+  std::exception_ptr error_;
+  sc_core::sc_event abort_event_{"abort"};
+};
+
+}  // namespace bwmm::units
