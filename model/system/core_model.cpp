@@ -1,0 +1,126 @@
+#include "model/system/core_model.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace bwmm {
+namespace {
+
+using units::InOrderEngine;
+using units::TimeBase;
+using units::Unit;
+
+units::CostTable CostsOf(const MachineConfig& c) {
+  return {.min_interval = c.compute.min_interval,
+          .access_cycles = c.compute.access_cycles,
+          .gpsimd_fixed = c.compute.gpsimd_fixed,
+          .vector_perf_modes = c.compute.vector_perf_modes != 0,
+          .scalar_2x = c.compute.scalar_2x != 0,
+          .quantize_pipeline_cycles = c.quantize_mx.pipeline_cycles,
+          .register_load_cycles = c.sync.register_load_cycles,
+          .descriptors_fixed_cycles = c.dma.swdge_fixed_cycles,
+          .descriptor_cycles = c.dma.swdge_descriptor_cycles};
+}
+
+InOrderEngine::Config EngineConfig(Unit unit, std::int64_t mhz, const SharedModel& shared) {
+  const MachineConfig& c = shared.config;
+  return {.unit = unit,
+          .clock = shared.time.ClockOf(mhz),
+          .costs = CostsOf(c),
+          .hbm_register_load = shared.time.FromNs(c.dma.start_ns + c.hbm.latency_ns)};
+}
+
+units::DmaUnit::Config DmaConfig(const SharedModel& shared) {
+  const MachineConfig& c = shared.config;
+  return {.shape = {.engines = static_cast<int>(c.dma.engines),
+                    .partitions = static_cast<int>(c.sbuf.partitions),
+                    .compute_percent = c.dma.compute_percent},
+          .engine_mb_s = c.dma.engine_mb_s,
+          .descriptor_bytes = c.dma.descriptor_bytes,
+          .dge_instances = static_cast<int>(c.dma.dge_instances),
+          .dge = shared.time.FromNs(c.dma.dge_ns),
+          .start = shared.time.FromNs(c.dma.start_ns),
+          .hbm_latency = shared.time.FromNs(c.hbm.latency_ns)};
+}
+
+units::IssueStage::Config IssueConfig(const CoreOptions& options, const SharedModel& shared) {
+  return {.core = options.core,
+          .limits = LimitsOf(shared.config),
+          .semaphore = shared.time.FromNs(shared.config.sync.semaphore_ns),
+          .window = options.window};
+}
+
+}  // namespace
+
+CoreModel::CoreModel(sc_core::sc_module_name name, const SharedModel& shared, CoreOptions options,
+                     std::unique_ptr<engine::TensorEngine> engine)
+    : sc_module(name),
+      tensor_period_(shared.time.ClockOf(shared.config.clock.tensor_mhz).period),
+      engine_(std::move(engine)),
+      psum_(*engine_),
+      sbuf_(static_cast<int>(shared.config.sbuf.partitions), LimitsOf(shared.config).sbuf_bytes),
+      memory_{.core = options.core,
+              .sbuf = sbuf_,
+              .psum = psum_,
+              .hbm = shared.hbm,
+              .quantize = options.quantize,
+              .control_only = options.control_only},
+      issue_("issue", IssueConfig(options, shared), shared.run, memory_, options.kernel,
+             Hooks(options)),
+      tensor_("tensor", {.clock = shared.time.ClockOf(shared.config.clock.tensor_mhz)}, shared.run,
+              memory_, *engine_),
+      vector_("vector", EngineConfig(Unit::kVector, shared.config.clock.vector_mhz, shared),
+              shared.run, memory_),
+      scalar_("scalar", EngineConfig(Unit::kScalar, shared.config.clock.scalar_mhz, shared),
+              shared.run, memory_),
+      gpsimd_("gpsimd", EngineConfig(Unit::kGpSimd, shared.config.clock.gpsimd_mhz, shared),
+              shared.run, memory_),
+      sync_("sync", EngineConfig(Unit::kSync, shared.config.clock.sync_mhz, shared), shared.run,
+            memory_),
+      dma_("dma", DmaConfig(shared), shared.time, shared.run, shared.arbiter) {
+  if (options.check_memory && !options.control_only)
+    checker_.emplace(LimitsOf(shared.config), memory_);
+  issue_.tensor(tensor_);
+  issue_.vector(vector_);
+  issue_.scalar(scalar_);
+  issue_.gpsimd(gpsimd_);
+  issue_.sync(sync_);
+  issue_.dma(dma_);
+  tensor_.retire(issue_);
+  for (InOrderEngine* engine : {&vector_, &scalar_, &gpsimd_, &sync_})
+    engine->retire(issue_);
+  dma_.retire(issue_);
+  gpsimd_.descriptors(dma_);
+}
+
+units::IssueStage::Hooks CoreModel::Hooks(CoreOptions& options) {
+  return {.emitted = std::move(options.emitted),
+          .observed = [this](const isa::Instruction& instruction) { Observe(instruction); },
+          .completed = std::move(options.completed)};
+}
+
+void CoreModel::Observe(const isa::Instruction& instruction) {
+  if (checker_)
+    checker_->Observe(instruction, fmt::format("at cycle {}", units::Now() / tensor_period_));
+}
+
+units::Ledger& CoreModel::ledger(units::Unit unit) {
+  switch (unit) {
+    case Unit::kTensor:
+      return tensor_.ledger();
+    case Unit::kVector:
+      return vector_.ledger();
+    case Unit::kScalar:
+      return scalar_.ledger();
+    case Unit::kGpSimd:
+      return gpsimd_.ledger();
+    case Unit::kSync:
+      return sync_.ledger();
+    case Unit::kDma:
+      break;
+  }
+  return dma_.ledger();
+}
+
+}  // namespace bwmm

@@ -1,0 +1,239 @@
+#include "model/system/machine_config.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <span>
+#include <sstream>
+#include <utility>
+
+#include "model/support/sim_error.h"
+
+namespace bwmm {
+
+std::span<const std::pair<std::string_view, std::string_view>> MachinePresetTexts();
+
+namespace {
+
+using Int = std::int64_t;
+
+struct Field {
+  std::string_view key;
+  std::int64_t& (*ref)(MachineConfig&);
+  std::int64_t min;
+  std::int64_t max;
+};
+
+constexpr std::int64_t kMaxNs = 1'000'000;
+constexpr std::int64_t kMaxCycles = 100'000;
+constexpr std::int64_t kMaxMbS = 100'000'000;
+
+const Field kFields[] = {
+    {"machine.generation", [](MachineConfig& c) -> Int& { return c.generation; }, 3, 4},
+    {"machine.cores", [](MachineConfig& c) -> Int& { return c.cores; }, 1, 2},
+    {"machine.clock.tensor_mhz", [](MachineConfig& c) -> Int& { return c.clock.tensor_mhz; }, 100,
+     10'000},
+    {"machine.clock.vector_mhz", [](MachineConfig& c) -> Int& { return c.clock.vector_mhz; }, 100,
+     10'000},
+    {"machine.clock.scalar_mhz", [](MachineConfig& c) -> Int& { return c.clock.scalar_mhz; }, 100,
+     10'000},
+    {"machine.clock.gpsimd_mhz", [](MachineConfig& c) -> Int& { return c.clock.gpsimd_mhz; }, 100,
+     10'000},
+    {"machine.clock.sync_mhz", [](MachineConfig& c) -> Int& { return c.clock.sync_mhz; }, 100,
+     10'000},
+    {"machine.sbuf.partitions", [](MachineConfig& c) -> Int& { return c.sbuf.partitions; }, 32,
+     128},
+    {"machine.sbuf.bytes", [](MachineConfig& c) -> Int& { return c.sbuf.bytes; }, 1024, 4 << 20},
+    {"machine.sbuf.reserved_bytes", [](MachineConfig& c) -> Int& { return c.sbuf.reserved_bytes; },
+     0, 1 << 20},
+    {"machine.psum.banks", [](MachineConfig& c) -> Int& { return c.psum.banks; }, 1, 64},
+    {"machine.psum.bank_bytes", [](MachineConfig& c) -> Int& { return c.psum.bank_bytes; }, 64,
+     64 << 10},
+    {"machine.tensor.rows", [](MachineConfig& c) -> Int& { return c.tensor.rows; }, 8, 128},
+    {"machine.tensor.cols", [](MachineConfig& c) -> Int& { return c.tensor.cols; }, 8, 128},
+    {"machine.tensor.min_interval", [](MachineConfig& c) -> Int& { return c.tensor.min_interval; },
+     1, kMaxCycles},
+    {"machine.tensor.queue_depth", [](MachineConfig& c) -> Int& { return c.tensor.queue_depth; }, 1,
+     64},
+    {"machine.compute.min_interval",
+     [](MachineConfig& c) -> Int& { return c.compute.min_interval; }, 1, kMaxCycles},
+    {"machine.compute.access_cycles",
+     [](MachineConfig& c) -> Int& { return c.compute.access_cycles; }, 1, kMaxCycles},
+    {"machine.compute.gpsimd_fixed",
+     [](MachineConfig& c) -> Int& { return c.compute.gpsimd_fixed; }, 0, kMaxCycles},
+    {"machine.compute.vector_perf_modes",
+     [](MachineConfig& c) -> Int& { return c.compute.vector_perf_modes; }, 0, 1},
+    {"machine.compute.scalar_2x", [](MachineConfig& c) -> Int& { return c.compute.scalar_2x; }, 0,
+     1},
+    {"machine.quantize_mx.pipeline_cycles",
+     [](MachineConfig& c) -> Int& { return c.quantize_mx.pipeline_cycles; }, 1, kMaxCycles},
+    {"machine.sync.semaphore_ns", [](MachineConfig& c) -> Int& { return c.sync.semaphore_ns; }, 0,
+     kMaxNs},
+    {"machine.sync.register_load_cycles",
+     [](MachineConfig& c) -> Int& { return c.sync.register_load_cycles; }, 1, kMaxCycles},
+    {"machine.dma.engines", [](MachineConfig& c) -> Int& { return c.dma.engines; }, 1, 64},
+    {"machine.dma.engine_mb_s", [](MachineConfig& c) -> Int& { return c.dma.engine_mb_s; }, 1,
+     kMaxMbS},
+    {"machine.dma.start_ns", [](MachineConfig& c) -> Int& { return c.dma.start_ns; }, 0, kMaxNs},
+    {"machine.dma.dge_instances", [](MachineConfig& c) -> Int& { return c.dma.dge_instances; }, 1,
+     64},
+    {"machine.dma.dge_ns", [](MachineConfig& c) -> Int& { return c.dma.dge_ns; }, 0, kMaxNs},
+    {"machine.dma.descriptor_bytes",
+     [](MachineConfig& c) -> Int& { return c.dma.descriptor_bytes; }, 0, 1 << 20},
+    {"machine.dma.compute_percent", [](MachineConfig& c) -> Int& { return c.dma.compute_percent; },
+     1, 100},
+    {"machine.dma.swdge_fixed_cycles",
+     [](MachineConfig& c) -> Int& { return c.dma.swdge_fixed_cycles; }, 0, kMaxCycles},
+    {"machine.dma.swdge_descriptor_cycles",
+     [](MachineConfig& c) -> Int& { return c.dma.swdge_descriptor_cycles; }, 0, kMaxCycles},
+    {"machine.hbm.bandwidth_mb_s", [](MachineConfig& c) -> Int& { return c.hbm.bandwidth_mb_s; }, 1,
+     kMaxMbS},
+    {"machine.hbm.latency_ns", [](MachineConfig& c) -> Int& { return c.hbm.latency_ns; }, 0,
+     kMaxNs},
+    {"machine.hbm.capacity_mib", [](MachineConfig& c) -> Int& { return c.hbm.capacity_mib; }, 1,
+     1 << 20},
+    {"machine.link.barrier_ns", [](MachineConfig& c) -> Int& { return c.link.barrier_ns; }, 0,
+     kMaxNs},
+    {"machine.link.sendrecv_ns", [](MachineConfig& c) -> Int& { return c.link.sendrecv_ns; }, 0,
+     kMaxNs},
+};
+
+template <typename List, typename NameOf>
+std::string Joined(const List& list, NameOf name_of) {
+  std::string text;
+  for (const auto& item : list)
+    text += (text.empty() ? "" : ", ") + std::string(name_of(item));
+  return text;
+}
+
+std::string KnownKeys() {
+  return Joined(kFields, [](const Field& field) { return field.key; });
+}
+
+std::string KnownPresets() {
+  return Joined(MachinePresetTexts(), [](const auto& preset) { return preset.first; });
+}
+
+const Field& FieldOf(std::string_view key) {
+  const auto* field = std::find_if(std::begin(kFields), std::end(kFields),
+                                   [&](const Field& f) { return f.key == key; });
+  if (field == std::end(kFields))
+    throw SimError("machine setting: unknown key {}, known keys: {}", key, KnownKeys());
+  return *field;
+}
+
+void Set(MachineConfig& config, const Field& field, std::int64_t value) {
+  if (value < field.min || value > field.max)
+    throw SimError("{}: {}, allowed {} to {}", field.key, value, field.min, field.max);
+  field.ref(config) = value;
+}
+
+void ApplyTable(MachineConfig& config, const toml::table& table, const std::string& prefix,
+                const std::string& where) {
+  for (const auto& [name, node] : table) {
+    const std::string key =
+        prefix.empty() ? std::string(name.str()) : prefix + "." + std::string(name.str());
+    if (const toml::table* inner = node.as_table()) {
+      ApplyTable(config, *inner, key, where);
+    } else if (key == "base") {
+      continue;
+    } else {
+      const Field& field = FieldOf(key);
+      if (!node.is_integer())
+        throw SimError("{}: {}: not an integer", where, key);
+      Set(config, field, node.as_integer()->get());
+    }
+  }
+}
+
+toml::table ParseToml(std::string_view text, const std::string& where) {
+  try {
+    return toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    throw SimError("{}: line {}: {}", where, error.source().begin.line, error.description());
+  }
+}
+
+void CheckWhole(const MachineConfig& config) {
+  if (config.sbuf.reserved_bytes >= config.sbuf.bytes)
+    throw SimError("machine.sbuf.reserved_bytes: {}, allowed less than machine.sbuf.bytes = {}",
+                   config.sbuf.reserved_bytes, config.sbuf.bytes);
+  if (config.tensor.rows != config.sbuf.partitions)
+    throw SimError("machine.tensor.rows: {}, must equal machine.sbuf.partitions = {}",
+                   config.tensor.rows, config.sbuf.partitions);
+  if (config.psum.bank_bytes % 4 != 0)
+    throw SimError("machine.psum.bank_bytes: {}, allowed multiples of 4", config.psum.bank_bytes);
+}
+
+}  // namespace
+
+std::vector<std::string> PresetNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : MachinePresetTexts())
+    names.emplace_back(name);
+  return names;
+}
+
+MachineConfig ParseMachine(std::string_view toml, const std::string& where) {
+  const toml::table table = ParseToml(toml, where);
+  const std::string base = table["base"].value_or(std::string("trn3"));
+  MachineConfig config;
+  bool found = false;
+  for (const auto& [name, text] : MachinePresetTexts()) {
+    if (name == base) {
+      ApplyTable(config, ParseToml(text, base), "", base);
+      found = true;
+    }
+  }
+  if (!found)
+    throw SimError("{}: base {}, allowed {}", where, base, KnownPresets());
+  ApplyTable(config, table, "", where);
+  config.name = where;
+  CheckWhole(config);
+  return config;
+}
+
+MachineConfig LoadMachine(const std::string& name_or_toml_path) {
+  for (const auto& [name, text] : MachinePresetTexts()) {
+    if (name == name_or_toml_path)
+      return ParseMachine(text, name_or_toml_path);
+  }
+  std::ifstream file(name_or_toml_path);
+  if (!file)
+    throw SimError("machine: {}, neither a preset ({}) nor a readable TOML file", name_or_toml_path,
+                   KnownPresets());
+  std::ostringstream text;
+  text << file.rdbuf();
+  return ParseMachine(text.str(), name_or_toml_path);
+}
+
+void ApplySetting(MachineConfig& config, std::string_view key, std::string_view value) {
+  const Field& field = FieldOf(key);
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size())
+    throw SimError("{}: {}, allowed an integer from {} to {}", key, value, field.min, field.max);
+  Set(config, field, number);
+  CheckWhole(config);
+}
+
+std::vector<Setting> SettingsOf(const MachineConfig& config) {
+  MachineConfig copy = config;
+  std::vector<Setting> settings;
+  for (const Field& field : kFields)
+    settings.push_back({std::string(field.key), field.ref(copy), field.min, field.max});
+  return settings;
+}
+
+isa::Limits LimitsOf(const MachineConfig& config) {
+  return {.generation = static_cast<int>(config.generation),
+          .cores = static_cast<int>(config.cores),
+          .partitions = static_cast<int>(config.sbuf.partitions),
+          .sbuf_bytes = config.sbuf.bytes - config.sbuf.reserved_bytes,
+          .psum_banks = static_cast<int>(config.psum.banks),
+          .psum_bank_bytes = config.psum.bank_bytes};
+}
+
+}  // namespace bwmm

@@ -1,0 +1,113 @@
+// Every figure of the machine that can be changed, and where it comes from.
+//
+//   preset (trn3, trn2)  -->  user's TOML file  -->  key=value settings  -->  MachineConfig
+//
+// A preset is the TOML text of model/presets/, embedded in the binary; the source of each figure is
+// a comment there. A user's file names only what it changes and starts from `base = "trn3"` (the
+// default) or "trn2". Keys read "machine.dma.start_ns".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/isa/sink.h"
+
+namespace bwmm {
+
+struct MachineConfig {
+  std::string name;
+  std::int64_t generation = 0;  // 3: Trainium2, 4: Trainium3
+  std::int64_t cores = 0;
+
+  struct Clock {
+    std::int64_t tensor_mhz = 0;
+    std::int64_t vector_mhz = 0;
+    std::int64_t scalar_mhz = 0;
+    std::int64_t gpsimd_mhz = 0;
+    std::int64_t sync_mhz = 0;
+  } clock;
+
+  struct Sbuf {
+    std::int64_t partitions = 0;
+    std::int64_t bytes = 0;  // per partition
+    std::int64_t reserved_bytes = 0;
+  } sbuf;
+
+  struct Psum {
+    std::int64_t banks = 0;
+    std::int64_t bank_bytes = 0;  // per partition
+  } psum;
+
+  struct Tensor {
+    std::int64_t rows = 0;
+    std::int64_t cols = 0;
+    std::int64_t min_interval = 0;  // cycles
+    std::int64_t queue_depth = 0;
+  } tensor;
+
+  struct Compute {
+    std::int64_t min_interval = 0;   // cycles an instruction occupies its engine at least
+    std::int64_t access_cycles = 0;  // from the last element taken to the result visible
+    std::int64_t gpsimd_fixed = 0;   // cycles in front of iota
+    std::int64_t vector_perf_modes = 0;
+    std::int64_t scalar_2x = 0;
+  } compute;
+
+  struct QuantizeMx {
+    std::int64_t pipeline_cycles = 0;  // first column in to first column out
+  } quantize_mx;
+
+  struct Sync {
+    std::int64_t semaphore_ns = 0;
+    std::int64_t register_load_cycles = 0;
+  } sync;
+
+  struct Dma {
+    std::int64_t engines = 0;
+    std::int64_t engine_mb_s = 0;
+    std::int64_t start_ns = 0;
+    std::int64_t dge_instances = 0;
+    std::int64_t dge_ns = 0;
+    std::int64_t descriptor_bytes = 0;  // what one descriptor costs, as bytes at engine rate
+    std::int64_t compute_percent = 0;   // DmaCompute rate as a share of the copy rate
+    std::int64_t swdge_fixed_cycles = 0;
+    std::int64_t swdge_descriptor_cycles = 0;
+  } dma;
+
+  struct Hbm {
+    std::int64_t bandwidth_mb_s = 0;  // shared by all cores
+    std::int64_t latency_ns = 0;
+    std::int64_t capacity_mib = 0;
+  } hbm;
+
+  struct Link {
+    std::int64_t barrier_ns = 0;
+    std::int64_t sendrecv_ns = 0;
+  } link;
+};
+
+// A preset's name, or the path of a TOML file. SimError on unknown keys (with the list of known
+// ones), wrong types and values out of range.
+MachineConfig LoadMachine(const std::string& name_or_toml_path);
+
+// The same from TOML text; `where` is what an error calls it.
+MachineConfig ParseMachine(std::string_view toml, const std::string& where);
+
+// Sets one figure: ApplySetting(config, "machine.dma.start_ns", "900").
+void ApplySetting(MachineConfig& config, std::string_view key, std::string_view value);
+
+struct Setting {
+  std::string key;
+  std::int64_t value = 0;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+};
+std::vector<Setting> SettingsOf(const MachineConfig& config);
+
+std::vector<std::string> PresetNames();
+
+isa::Limits LimitsOf(const MachineConfig& config);
+
+}  // namespace bwmm

@@ -1,0 +1,34 @@
+#include "model/system/sim_context.h"
+
+#include <systemc>
+
+#include "model/support/check.h"
+
+// libsystemc brings a main() that calls this; ours does not, but the symbol must exist.
+int sc_main(int, char*[]) {
+  return 0;
+}
+
+namespace bwmm {
+namespace {
+
+bool in_use = false;
+
+}  // namespace
+
+SimContext::SimContext() {
+  Check(!in_use, "one simulation at a time");
+  in_use = true;
+  sc_core::sc_default_global_context = new sc_core::sc_simcontext;
+  sc_core::sc_curr_simcontext = sc_core::sc_default_global_context;
+}
+
+SimContext::~SimContext() {
+  delete sc_core::sc_curr_simcontext;
+  // The next use of SystemC makes its own.
+  sc_core::sc_curr_simcontext = nullptr;
+  sc_core::sc_default_global_context = nullptr;
+  in_use = false;
+}
+
+}  // namespace bwmm
