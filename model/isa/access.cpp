@@ -1,6 +1,6 @@
 #include "model/isa/access.h"
 
-#include <algorithm>
+#include <array>
 
 namespace bwmm::isa {
 namespace {
@@ -14,24 +14,28 @@ struct Overloaded : Ts... {
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
 
-// HBM rows as one more, outermost free dimension.
-Operand Flattened(const Operand& operand) {
-  if (operand.memory != Memory::kHbm || operand.partitions == 1)
-    return operand;
-  Operand flat = operand;
-  flat.partitions = 1;
-  if (operand.rank == Operand::kMaxRank) {
-    // No room for a dimension: widen the outermost one to the rows' bounding box.
-    flat.dims[0].size = (operand.partitions - 1) * operand.partition_stride /
-                            std::max<std::int64_t>(1, operand.dims[0].stride) +
-                        operand.dims[0].size;
-    return flat;
+// The dimensions of one region list, outermost first: the free ones, and before them HBM's rows.
+struct Pattern {
+  static constexpr int kMaxRank = Operand::kMaxRank + 1;
+
+  explicit Pattern(const Operand& operand) {
+    if (operand.memory == Memory::kHbm && operand.partitions > 1)
+      dims[rank++] = {.size = operand.partitions, .stride = operand.partition_stride};
+    for (int i = 0; i < operand.rank; ++i)
+      dims[rank++] = operand.dims[i];
   }
-  std::copy_backward(flat.dims.begin(), flat.dims.end() - 1, flat.dims.end());
-  flat.dims[0] = {.size = operand.partitions, .stride = operand.partition_stride};
-  ++flat.rank;
-  return flat;
-}
+
+  // Elements from the first to one past the last.
+  std::int64_t span() const {
+    std::int64_t last = 0;
+    for (int i = 0; i < rank; ++i)
+      last += (dims[i].size - 1) * dims[i].stride;
+    return last + 1;
+  }
+
+  int rank = 0;
+  std::array<Dim, kMaxRank> dims{};
+};
 
 class Collector {
  public:
@@ -63,10 +67,9 @@ class Collector {
     }
     if (offset) {
       Index(offset->index);
-      const Operand flat = Flattened(table);
-      Region box{.memory = Memory::kHbm, .begin = flat.offset};
-      box.end = flat.offset + (offset->limit - 1) * offset->stride * SizeOf(flat.dtype) +
-                flat.span_bytes();
+      Region box{.memory = Memory::kHbm, .begin = table.offset};
+      box.end = table.offset + ((offset->limit - 1) * offset->stride + Pattern(table).span()) *
+                                   SizeOf(table.dtype);
       accesses_.push_back({.region = box, .write = write});
       return;
     }
@@ -98,12 +101,12 @@ class Collector {
 }  // namespace
 
 void AppendRegions(const Operand& operand, std::vector<Region>& regions) {
-  const Operand flat = Flattened(operand);
-  const int bytes = SizeOf(flat.dtype);
-  Region region{.memory = flat.memory};
-  if (flat.memory != Memory::kHbm) {
-    region.partition = flat.partition;
-    region.partition_end = flat.partition + static_cast<int>(flat.partitions);
+  const Pattern flat(operand);
+  const int bytes = SizeOf(operand.dtype);
+  Region region{.memory = operand.memory};
+  if (operand.memory != Memory::kHbm) {
+    region.partition = operand.partition;
+    region.partition_end = operand.partition + static_cast<int>(operand.partitions);
   }
   // Dense inner part, then the outer dimensions that repeat it.
   std::int64_t run = 1;
@@ -114,17 +117,17 @@ void AppendRegions(const Operand& operand, std::vector<Region>& regions) {
   for (int i = 0; i < outer; ++i)
     runs *= flat.dims[i].stride == 0 ? 1 : flat.dims[i].size;
   if (runs > kMaxRuns) {
-    region.begin = flat.offset;
-    region.end = flat.offset + flat.span_bytes();
+    region.begin = operand.offset;
+    region.end = operand.offset + flat.span() * bytes;
     regions.push_back(region);
     return;
   }
-  std::array<std::int64_t, Operand::kMaxRank> index{};
+  std::array<std::int64_t, Pattern::kMaxRank> index{};
   for (std::int64_t r = 0; r < runs; ++r) {
     std::int64_t element = 0;
     for (int i = 0; i < outer; ++i)
       element += index[i] * flat.dims[i].stride;
-    region.begin = flat.offset + element * bytes;
+    region.begin = operand.offset + element * bytes;
     region.end = region.begin + run * bytes;
     regions.push_back(region);
     for (int i = outer - 1; i >= 0; --i) {
