@@ -31,18 +31,22 @@ std::string Scalar(const ScalarArg& scalar) {
   return ToText(std::get<Operand>(scalar));
 }
 
+std::string_view NameOf(OutOfBounds oob) {
+  return oob == OutOfBounds::kSkip ? "skip" : "error";
+}
+
 std::string Rows(std::string_view name, const std::optional<VectorOffset>& rows) {
   if (!rows)
     return "";
   return fmt::format(" {}=[{} rows={} stride={} oob={}]", name, ToText(rows->index), rows->rows,
-                     rows->row_stride, rows->oob == OutOfBounds::kSkip ? "skip" : "error");
+                     rows->row_stride, NameOf(rows->oob));
 }
 
 std::string Offset(std::string_view name, const std::optional<ScalarOffset>& offset) {
   if (!offset)
     return "";
-  return fmt::format(" {}=[{} limit={} stride={}]", name, ToText(offset->index), offset->limit,
-                     offset->stride);
+  return fmt::format(" {}=[{} limit={} stride={} oob={}]", name, ToText(offset->index),
+                     offset->limit, offset->stride, NameOf(offset->oob));
 }
 
 std::string Optional(std::string_view name, const std::optional<Operand>& operand) {

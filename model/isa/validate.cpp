@@ -29,7 +29,7 @@ class Validator {
       Require(i.stationary.free_size() % 2 == 0, "MX stationary free size must be even",
               i.stationary);
       Require(IsX4(i.stationary.dtype), "MX operands must be x4 types", i.stationary);
-      Scale(*i.scale);
+      PeScale(*i.scale, i.stationary);
     } else if (i.mode == PeMode::kOrdinary) {
       PeType(i.stationary);
     }
@@ -38,11 +38,13 @@ class Validator {
   void operator()(const MultiplyMoving& i) const {
     RequireMx(i.mode, i.scale.has_value());
     Require(i.dst.memory == Memory::kPsum, "dst must be in PSUM", i.dst);
-    Place(i.dst);
+    Require(i.dst.partition == 0 && i.dst.contiguous_run() == i.dst.free_size(),
+            "dst must be dense and start at partition 0", i.dst);
     const std::int64_t widest =
         limits_.generation >= 4 ? kMaxMovingGen4Fp32 * 4 / SizeOf(i.dst.dtype) : kMaxMovingGen3;
     Require(i.dst.free_size() <= widest, fmt::format("moving free size must be at most {}", widest),
             i.dst);
+    Place(i.dst);
     if (i.mode == PeMode::kTranspose) {
       Require(!i.accumulate, "a transpose never accumulates", i.dst);
       return;
@@ -56,7 +58,7 @@ class Validator {
             i.dst);
     if (i.mode == PeMode::kMx) {
       Require(IsX4(i.moving.dtype), "MX operands must be x4 types", i.moving);
-      Scale(*i.scale);
+      PeScale(*i.scale, i.moving);
     } else {
       PeType(i.moving);
     }
@@ -71,54 +73,95 @@ class Validator {
             "src must be bfloat16 or float16", i.src);
     Require(i.dst.dtype == DType::kFp8E4M3FnX4 || i.dst.dtype == DType::kFp8E5M2X4,
             "dst must be float8_e4m3fn_x4 or float8_e5m2_x4", i.dst);
+    Require(i.dst.memory == Memory::kSbuf, "dst must be in SBUF", i.dst);
     Require(i.src.partitions % 32 == 0, "partitions must be a multiple of 32", i.src);
     Require(i.src.free_size() == 4 * i.dst.free_size(), "src must have 4 elements per dst word",
             i.src);
+    Require(i.dst.partitions == i.src.partitions,
+            fmt::format("dst must have src's {} partitions", i.src.partitions), i.dst);
     Require(i.src.contiguous_run() == i.src.free_size(), "src must be dense", i.src);
     Place(i.src);
     Place(i.dst);
-    Scale(i.dst_scale);
+    Scale(i.dst_scale, i.dst);
   }
 
-  void operator()(const ActivationOp& i) const { Elementwise(i.dst, {&i.src}); }
+  void operator()(const ActivationOp& i) const {
+    Elementwise(i.dst, {&i.src});
+    if (i.bias)
+      PerPartition(*i.bias, i.dst);
+  }
   void operator()(const TensorTensor& i) const {
     Elementwise(i.dst, {&i.a, &i.b});
     if (i.a.memory == Memory::kPsum && i.b.memory == Memory::kPsum)
       Refuse("at most one input may be in PSUM");
   }
-  void operator()(const TensorScalar& i) const { Elementwise(i.dst, {&i.src}); }
-  void operator()(const ScalarTensorTensor& i) const { Elementwise(i.dst, {&i.data, &i.tensor}); }
+  void operator()(const TensorScalar& i) const {
+    Elementwise(i.dst, {&i.src});
+    PerPartition(i.scalar0, i.dst);
+    PerPartition(i.scalar1, i.dst);
+  }
+  void operator()(const ScalarTensorTensor& i) const {
+    Elementwise(i.dst, {&i.data, &i.tensor});
+    PerPartition(i.scalar, i.dst);
+  }
   void operator()(const TensorCopy& i) const { Elementwise(i.dst, {&i.src}); }
   void operator()(const TensorReduce& i) const {
     Local(i.dst);
     Local(i.src);
+    Require(
+        i.dst.free_size() == 1 && i.dst.partitions == i.src.partitions,
+        fmt::format("dst must have one element in each of src's {} partitions", i.src.partitions),
+        i.dst);
   }
   void operator()(const Memset& i) const { Local(i.dst); }
-  void operator()(const Iota& i) const { Local(i.dst); }
+  void operator()(const Iota& i) const {
+    Local(i.dst);
+    Require(i.dst.dtype == DType::kInt32, "dst must be int32", i.dst);
+  }
   void operator()(const DmaCopy& i) const {
-    for (const Operand* operand : {&i.dst, &i.src})
-      Require(operand->memory != Memory::kPsum, "DMA reaches HBM and SBUF only", *operand);
+    Moved(i.dst);
+    Moved(i.src);
     Require(i.dst.free_size() == i.src.free_size(),
             fmt::format("src must have dst's {} elements per row", i.dst.free_size()), i.src);
     Require(i.dst.partitions == i.src.partitions || i.src.partitions == 1,
             fmt::format("src must have dst's {} rows, or one to broadcast", i.dst.partitions),
             i.src);
-    Require(!IsX4(i.dst.dtype) || i.dst.dtype == i.src.dtype, "x4 types are never converted",
-            i.dst);
+    Require((!IsX4(i.dst.dtype) && !IsX4(i.src.dtype)) || i.dst.dtype == i.src.dtype,
+            "x4 types are never converted", i.dst);
+    if (i.gather && i.scatter)
+      Refuse("a DMA gathers or scatters, not both");
+    Rows(i.gather, i.src);
+    Rows(i.scatter, i.dst);
+    Offset(i.src_offset, i.src);
+    Offset(i.dst_offset, i.dst);
+  }
+  void operator()(const DmaCompute& i) const {
+    Moved(i.dst);
+    Require(!i.sources.empty(), "at least one source is needed", i.dst);
+    Require(!IsX4(i.dst.dtype), "x4 types have no element arithmetic", i.dst);
+    for (const Operand& source : i.sources) {
+      Moved(source);
+      Require(!IsX4(source.dtype), "x4 types have no element arithmetic", source);
+      SameShape(source, i.dst);
+    }
   }
   void operator()(const SendRecv& i) const {
     Require(i.src.memory == Memory::kSbuf, "src must be in SBUF", i.src);
     Require(i.dst.memory == Memory::kSbuf, "dst must be in SBUF", i.dst);
+    Moved(i.src);
+    Moved(i.dst);
     Require(i.src.dtype == i.dst.dtype && i.src.partitions == i.dst.partitions &&
                 i.src.free_size() == i.dst.free_size(),
             "src must have dst's shape and type", i.src);
+    if (i.peer < 0 || i.peer >= limits_.cores || i.peer == instruction_.core)
+      Refuse(fmt::format("peer {} must be another of the {} cores", i.peer, limits_.cores));
   }
-  void operator()(const DmaCompute&) const {}
   void operator()(const CoreBarrier& i) const {
     Require(i.data.memory == Memory::kHbm, "data must be a shared HBM tensor", i.data);
   }
   void operator()(const RegisterLoad& i) const {
     Require(i.src.elements() == 1 && i.src.dtype == DType::kInt32, "src must be one int32", i.src);
+    Moved(i.src);
   }
 
  private:
@@ -150,13 +193,49 @@ class Validator {
             "start partition must be 0 (over 64 partitions), 0 or 64 (33 to 64) or a "
             "multiple of 32",
             operand);
-    Require(start + count <= limits_.partitions,
+    Fits(operand);
+  }
+
+  // The bytes of an SBUF or PSUM operand exist.
+  void Fits(const Operand& operand) const {
+    Require(operand.partitions >= 1 && operand.free_size() >= 1, "no dimension may be empty",
+            operand);
+    Require(operand.partition >= 0 && operand.partition + operand.partitions <= limits_.partitions,
             fmt::format("partitions must end at most at {}", limits_.partitions), operand);
     const std::int64_t bytes = operand.memory == Memory::kSbuf
                                    ? limits_.sbuf_bytes
                                    : limits_.psum_banks * limits_.psum_bank_bytes;
     Require(static_cast<std::int64_t>(operand.offset) + operand.span_bytes() <= bytes,
             fmt::format("must end at most at byte {} of its partition", bytes), operand);
+  }
+
+  // An operand of a DMA, which has no start partition rule.
+  void Moved(const Operand& operand) const {
+    Require(operand.memory != Memory::kPsum, "DMA reaches HBM and SBUF only", operand);
+    if (operand.memory == Memory::kSbuf)
+      Fits(operand);
+  }
+
+  void Rows(const std::optional<VectorOffset>& rows, const Operand& table) const {
+    if (!rows)
+      return;
+    Require(table.memory == Memory::kHbm, "a gathered or scattered table must be in HBM", table);
+    Require(
+        rows->index.memory == Memory::kSbuf && rows->index.dtype == DType::kInt32 &&
+            rows->index.free_size() == 1 && rows->index.partitions >= table.partitions,
+        fmt::format("an index must be int32 in SBUF, one for each of {} rows", table.partitions),
+        rows->index);
+    Fits(rows->index);
+  }
+
+  void Offset(const std::optional<ScalarOffset>& offset, const Operand& table) const {
+    if (!offset)
+      return;
+    Require(table.memory == Memory::kHbm, "an operand with an offset must be in HBM", table);
+    Require(offset->index.memory == Memory::kSbuf && offset->index.dtype == DType::kInt32 &&
+                offset->index.elements() == 1,
+            "an offset must be one int32 in SBUF", offset->index);
+    Fits(offset->index);
   }
 
   void Local(const Operand& operand) const {
@@ -171,10 +250,28 @@ class Validator {
     Local(dst);
     for (const Operand* source : sources) {
       Local(*source);
-      Require(source->free_size() == dst.free_size() && source->partitions == dst.partitions,
-              fmt::format("must have dst's {} x {} elements", dst.partitions, dst.free_size()),
-              *source);
+      SameShape(*source, dst);
     }
+  }
+
+  void SameShape(const Operand& source, const Operand& dst) const {
+    Require(source.free_size() == dst.free_size() && source.partitions == dst.partitions,
+            fmt::format("must have dst's {} x {} elements", dst.partitions, dst.free_size()),
+            source);
+  }
+
+  // A scalar operand: one value per partition, or one for all.
+  void PerPartition(const Operand& scalar, const Operand& dst) const {
+    Local(scalar);
+    Require(
+        scalar.free_size() == 1 && (scalar.partitions == dst.partitions || scalar.partitions == 1),
+        fmt::format("a scalar must have one element in each of {} partitions, or one for all",
+                    dst.partitions),
+        scalar);
+  }
+  void PerPartition(const ScalarArg& scalar, const Operand& dst) const {
+    if (const auto* operand = std::get_if<Operand>(&scalar))
+      PerPartition(*operand, dst);
   }
 
   void PeType(const Operand& operand) const {
@@ -187,12 +284,27 @@ class Validator {
             operand);
   }
 
-  void Scale(const Operand& scale) const {
+  // The scale of x4 words `data`: quadrant layout, one byte per word of a row.
+  void Scale(const Operand& scale, const Operand& data) const {
     Require(scale.memory == Memory::kSbuf, "a scale must be in SBUF", scale);
     Require(scale.dtype == DType::kE8M0 || scale.dtype == DType::kUint8,
             "a scale must be float8_e8m0fnu or uint8", scale);
     Require(scale.partition % 32 % 4 == 0 && scale.partition % 32 <= 12,
             "a scale must start at partition 0, 4, 8 or 12 of its quadrant", scale);
+    Require(scale.free_size() == data.free_size(),
+            fmt::format("a scale must have {} elements per row", data.free_size()), scale);
+    const std::int64_t quadrants = (scale.partitions + 31) / 32;
+    Require(quadrants >= (data.partitions + 31) / 32,
+            fmt::format("a scale must reach over {} partitions", data.partitions), scale);
+    Operand last = scale;
+    last.partition += static_cast<int>(32 * (quadrants - 1));
+    last.partitions = 4;
+    Fits(last);
+  }
+
+  void PeScale(const Operand& scale, const Operand& data) const {
+    Scale(scale, data);
+    Require(scale.contiguous_run() == scale.free_size(), "a matmul's scale must be dense", scale);
   }
 
   const Instruction& instruction_;
