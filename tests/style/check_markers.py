@@ -11,7 +11,7 @@ CODE = ("rtl", "model", "kernels", "tb", "tests", "bench", "sim_scripts", "cmake
 RULES = [
     (CODE, r"\b(TO[D]O|FIX[M]E|XX[X])\b", "open work belongs in an issue"),
     (CODE, r"#\s*if\s+[0]\b", "dead code"),
-    (("rtl",), r"lint_of[f]", "waivers belong in rtl/lint.vlt, each with its reason"),
+    (("rtl",), r"verilator\s+lint_of[f]", "waivers belong in rtl/lint.vlt, each with its reason"),
     (("tests", "tb"), r"GTEST_SKI[P]|DISABLE[D]_", "a test that cannot fail"),
     (None, r"(?<![\w.])/(w[o]rk|f[a]rm|r[o]ot|ho[m]e/\w+)/", "a path of one machine"),
 ]
