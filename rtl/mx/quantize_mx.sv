@@ -1,7 +1,7 @@
 // quantize_mx: a column of Rows partitions x 4 elements per cycle, bf16 or fp16 in, fp8 x4 out with
 // one E8M0 scale per 8 partitions x 4 elements.
 //
-//   data_i --> s1 [ decode, largest exponent ] --> s2 [ scale code ] --> s3 [ V / X, round ] --> out
+//   data_i --> s1 [ decode, largest exponent ] --> s2 [ scale code ] --> s3 [ V / X, round ] -> out
 //
 // X = 2^(floor(log2 amax) - (emax - 1)), the `x2` rule, or one less of headroom (`ocp`), where
 // elements saturate. Dividing by a power of two is an exponent subtraction, so every element is

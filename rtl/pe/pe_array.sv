@@ -132,10 +132,14 @@ module pe_array
               shadow3[row][column] = decode_lane(load.fmt, lane_code(load.fmt, word, 3));
               wide = load.fmt == FmtE5M2X4;
               shadow_special[row] = shadow_special[row] ||
-                  lane_is_nan(wide, shadow0[row][column]) || lane_is_inf(wide, shadow0[row][column]) ||
-                  lane_is_nan(wide, shadow1[row][column]) || lane_is_inf(wide, shadow1[row][column]) ||
-                  lane_is_nan(wide, shadow2[row][column]) || lane_is_inf(wide, shadow2[row][column]) ||
-                  lane_is_nan(wide, shadow3[row][column]) || lane_is_inf(wide, shadow3[row][column]);
+                  lane_is_nan(wide, shadow0[row][column]) ||
+                  lane_is_inf(wide, shadow0[row][column]) ||
+                  lane_is_nan(wide, shadow1[row][column]) ||
+                  lane_is_inf(wide, shadow1[row][column]) ||
+                  lane_is_nan(wide, shadow2[row][column]) ||
+                  lane_is_inf(wide, shadow2[row][column]) ||
+                  lane_is_nan(wide, shadow3[row][column]) ||
+                  lane_is_inf(wide, shadow3[row][column]);
               if (row % GROUP_ROWS == GROUP_ROWS - 1) begin
                 shadow_scale[group][column] = (w_scale_i[group] >> (8 * c)) & 32'hff;
               end

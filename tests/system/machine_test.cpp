@@ -194,7 +194,8 @@ TEST(Machine, RejectsMxOnTrn2) {
 TEST(Machine, RejectsWhatExecutionRefusesWithItsOwnText) {
   TwoCoreTensors tensors(true);
   test::FillInt32(tensors.targets, std::vector<std::int32_t>(test::kRounds * 128, 100000));
-  EXPECT_THAT(ErrorOf([&] { RunProgram(tensors, Fidelity::kFast); }), HasSubstr("row index 100000 is out of bounds"));
+  EXPECT_THAT(ErrorOf([&] { RunProgram(tensors, Fidelity::kFast); }),
+              HasSubstr("row index 100000 is out of bounds"));
 }
 
 TEST(Machine, RejectsAReadOfBytesNeverWritten) {
