@@ -15,8 +15,14 @@ Tile Core::Make(Allocator& allocator, isa::Memory memory, const std::string& nam
   isa::Operand o{.memory = memory, .dtype = dtype, .partitions = partitions};
   if (partitions < 1 || partitions > limits().partitions)
     throw SimError("tile {}: {} partitions, allowed 1..{}", name, partitions, limits().partitions);
-  for (const std::int64_t size : dims)
+  if (dims.size() > isa::Operand::kMaxRank)
+    throw SimError("tile {}: {} free dimensions, allowed 0..{}", name, dims.size(),
+                   isa::Operand::kMaxRank);
+  for (const std::int64_t size : dims) {
+    if (size < 1)
+      throw SimError("tile {}: a dimension of size {}, allowed 1 and up", name, size);
     o.dims[o.rank++] = {.size = size};
+  }
   std::int64_t stride = 1;
   for (int i = o.rank - 1; i >= 0; --i) {
     o.dims[i].stride = stride;

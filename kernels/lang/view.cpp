@@ -1,5 +1,8 @@
 #include "kernels/lang/view.h"
 
+#include <algorithm>
+#include <array>
+
 #include "model/support/check.h"
 #include "model/support/sim_error.h"
 
@@ -45,7 +48,13 @@ View View::Pick(int dim, std::int64_t index) const {
 }
 
 View View::Permuted(std::initializer_list<int> free_dims) const {
-  Check(static_cast<int>(free_dims.size()) == operand_.rank, "one entry per free dimension");
+  std::array<int, isa::Operand::kMaxRank> sorted{};
+  if (static_cast<int>(free_dims.size()) == operand_.rank)
+    std::partial_sort_copy(free_dims.begin(), free_dims.end(), sorted.begin(), sorted.end());
+  for (int i = 0; i < operand_.rank; ++i) {
+    if (sorted[i] != i + 1)
+      Refuse(fmt::format("an order names each dimension 1..{} once", operand_.rank));
+  }
   View view = *this;
   int to = 0;
   for (const int dim : free_dims)
@@ -54,7 +63,7 @@ View View::Permuted(std::initializer_list<int> free_dims) const {
 }
 
 View View::Split(int dim, std::int64_t inner) const {
-  if (dim < 1 || size(dim) % inner != 0)
+  if (dim < 1 || inner < 1 || size(dim) % inner != 0)
     Refuse(fmt::format("dimension {} does not split into runs of {}", dim, inner));
   if (operand_.rank == isa::Operand::kMaxRank)
     Refuse(fmt::format("no more than {} free dimensions", isa::Operand::kMaxRank));
@@ -86,7 +95,7 @@ View View::As(DType dtype) const {
 }
 
 View View::SplitRows(std::int64_t rows) const {
-  if (operand_.memory != isa::Memory::kHbm || size(0) % rows != 0)
+  if (operand_.memory != isa::Memory::kHbm || rows < 1 || size(0) % rows != 0)
     Refuse(fmt::format("rows do not split into groups of {}", rows));
   Check(operand_.rank < isa::Operand::kMaxRank, "one free dimension is left");
   View view = *this;
@@ -114,6 +123,7 @@ std::int64_t HbmTensor::stride(int dim) const {
 }
 
 View HbmTensor::At(std::initializer_list<std::int64_t> at) const {
+  Check(at.size() < shape.size(), "a view keeps at least one dimension");
   isa::Operand o{.memory = isa::Memory::kHbm, .dtype = dtype, .offset = address};
   int dim = 0;
   for (const std::int64_t index : at) {
@@ -123,7 +133,6 @@ View HbmTensor::At(std::initializer_list<std::int64_t> at) const {
     o.offset += index * stride(dim) * SizeOf(dtype);
     ++dim;
   }
-  Check(dim < static_cast<int>(shape.size()), "a view keeps at least one dimension");
   o.partitions = shape[dim];
   o.partition_stride = stride(dim);
   o.rank = static_cast<int>(shape.size()) - dim - 1;
@@ -135,7 +144,7 @@ View HbmTensor::At(std::initializer_list<std::int64_t> at) const {
 
 View HbmTensor::Rows(std::int64_t columns) const {
   const std::int64_t elements = shape.empty() ? 1 : shape[0] * stride(0);
-  Check(elements % columns == 0, "rows divide the tensor");
+  Check(columns >= 1 && elements % columns == 0, "rows divide the tensor");
   isa::Operand o{.memory = isa::Memory::kHbm,
                  .dtype = dtype,
                  .partitions = elements / columns,
@@ -147,7 +156,8 @@ View HbmTensor::Rows(std::int64_t columns) const {
 }
 
 View HbmTensor::Columns(std::int64_t begin, std::int64_t rows, std::int64_t columns) const {
-  Check(shape.size() == 1 && begin + rows * columns <= shape[0], "a window of a vector");
+  Check(shape.size() == 1 && begin >= 0 && begin + rows * columns <= shape[0],
+        "a window of a vector");
   isa::Operand o{.memory = isa::Memory::kHbm,
                  .dtype = dtype,
                  .partitions = rows,

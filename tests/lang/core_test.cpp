@@ -1,0 +1,133 @@
+// What each call of the kernel language emits, seen by a sink that records.
+#include "kernels/lang/core.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/isa/validate.h"
+#include "model/support/sim_error.h"
+
+namespace bwmm::lang {
+namespace {
+
+using isa::Engine;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+class Recorder final : public isa::Sink {
+ public:
+  int core() const override { return 1; }
+  const isa::Limits& limits() const override { return limits_; }
+  std::uint32_t Emit(Engine engine, isa::Body body) override {
+    const auto id = static_cast<std::uint32_t>(instructions.size());
+    instructions.push_back({.id = id, .core = 1, .engine = engine, .body = std::move(body)});
+    isa::Validate(instructions.back(), limits_);
+    return id;
+  }
+  std::int32_t RegisterValue(std::uint32_t id) override { return 1000 + static_cast<int>(id); }
+
+  template <typename Op>
+  const Op& Get(int i) const {
+    return std::get<Op>(instructions.at(i).body);
+  }
+
+  std::vector<isa::Instruction> instructions;
+
+ private:
+  isa::Limits limits_;
+};
+
+struct CoreTest : testing::Test {
+  Recorder sink;
+  Core nki{sink};
+};
+
+TEST_F(CoreTest, TilesAreDenseAndFreeTheirBytes) {
+  const std::int64_t all = nki.free_sbuf_bytes();
+  {
+    const Tile tile = nki.Sbuf("t", DType::kBf16, 96, {3, 100});
+    EXPECT_EQ(tile->operand().partitions, 96);
+    EXPECT_EQ(tile->operand().contiguous_run(), 300);
+    EXPECT_EQ(nki.free_sbuf_bytes(), all - 640);
+  }
+  EXPECT_EQ(nki.free_sbuf_bytes(), all);
+}
+
+TEST_F(CoreTest, AMovedTileFreesOnce) {
+  const std::int64_t all = nki.free_sbuf_bytes();
+  {
+    Tile tile = nki.Sbuf("t", DType::kBf16, 128, {32});
+    const Tile other = std::move(tile);
+    EXPECT_EQ(nki.free_sbuf_bytes(), all - 64);
+  }
+  EXPECT_EQ(nki.free_sbuf_bytes(), all);
+}
+
+TEST_F(CoreTest, RotatingTilesComeInTurn) {
+  const RotatingTile tiles = nki.RotatingSbuf("t", 3, DType::kBf16, 128, {32});
+  ASSERT_EQ(tiles.count(), 3);
+  std::set<std::uint64_t> offsets;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(tiles[i].name(), fmt::format("t.{}", i));
+    offsets.insert(tiles[i].operand().offset);
+    EXPECT_EQ(&tiles[i], &tiles[i + 3]);
+    EXPECT_EQ(&tiles[i], &tiles[i + 300]);
+  }
+  EXPECT_EQ(offsets.size(), 3u);
+}
+
+TEST_F(CoreTest, AMatmulIsALoadAndAMultiply) {
+  const Tile w = nki.Sbuf("w", DType::kBf16, 128, {64});
+  const Tile x = nki.Sbuf("x", DType::kBf16, 128, {256});
+  const Tile acc = nki.Psum("acc", DType::kFp32, 64, {256});
+  nki.nc_matmul(acc, w, x, {.accumulate = true});
+  nki.nc_transpose(nki.Psum("t", DType::kBf16, 64, {128}), w);
+  ASSERT_EQ(sink.instructions.size(), 4u);
+  EXPECT_EQ(sink.instructions[0].engine, Engine::kTensor);
+  EXPECT_EQ(sink.Get<isa::LoadStationary>(0).stationary.offset, w->operand().offset);
+  EXPECT_TRUE(sink.Get<isa::MultiplyMoving>(1).accumulate);
+  EXPECT_EQ(sink.Get<isa::MultiplyMoving>(1).moving.offset, x->operand().offset);
+  EXPECT_EQ(sink.Get<isa::LoadStationary>(2).mode, PeMode::kTranspose);
+  EXPECT_EQ(sink.Get<isa::MultiplyMoving>(3).mode, PeMode::kTranspose);
+}
+
+TEST_F(CoreTest, AGatherHasOneRowPerIndexAndRunsOnGpSimd) {
+  const HbmTensor table{.name = "h", .dtype = DType::kBf16, .shape = {1000, 64}, .address = 4096};
+  const Tile rows = nki.Sbuf("rows", DType::kBf16, 128, {64});
+  const Tile ids = nki.Sbuf("ids", DType::kInt32, 128, {1});
+  nki.dma_copy(rows, table.At(), {.gather = table.At().RowsAt(ids)});
+  nki.dma_copy(table.At(), rows, {.scatter = table.At().RowsAt(ids)});
+  nki.dma_copy(rows, table.At().Slice(0, 0, 128));
+  const auto& gather = sink.Get<isa::DmaCopy>(0);
+  EXPECT_EQ(gather.src.partitions, 128);
+  EXPECT_EQ(gather.gather->rows, 1000);
+  EXPECT_EQ(sink.Get<isa::DmaCopy>(1).dst.partitions, 128);
+  std::vector<Engine> engines;
+  for (const isa::Instruction& instruction : sink.instructions)
+    engines.push_back(instruction.engine);
+  EXPECT_THAT(engines, ElementsAre(Engine::kGpSimd, Engine::kGpSimd, Engine::kSync));
+}
+
+TEST_F(CoreTest, ARegisterLoadReturnsWhatTheSinkLoaded) {
+  const HbmTensor conditions{.name = "c", .dtype = DType::kInt32, .shape = {5}, .address = 64};
+  nki.memset(nki.Sbuf("t", DType::kFp32, 128, {1}), 0.0f);
+  EXPECT_EQ(nki.register_load(conditions.At().Slice(0, 3, 1)), 1001);
+}
+
+TEST_F(CoreTest, RejectsTilesThatCannotExist) {
+  const auto refuses = [&](int partitions, std::initializer_list<std::int64_t> dims,
+                           const char* value) {
+    EXPECT_THAT([&] { nki.Sbuf("t", DType::kFp32, partitions, dims); },
+                ThrowsMessage<SimError>(AllOf(HasSubstr("tile t"), HasSubstr(value))));
+  };
+  refuses(0, {1}, "0 partitions");
+  refuses(129, {1}, "129 partitions");
+  refuses(128, {4, 0}, "size 0");
+  refuses(128, {1, 1, 1, 1, 1}, "5 free dimensions");
+  EXPECT_THROW(nki.Sbuf("t", DType::kFp32, 128, {64 * 1024 + 1}), SimError);
+}
+
+}  // namespace
+}  // namespace bwmm::lang
