@@ -35,6 +35,12 @@ constexpr bool IsMx(MoECTEImplementation implementation) {
   return static_cast<int>(implementation) >= 4;
 }
 
+// Which of the seven run today; the others are refused with what to use instead.
+constexpr bool IsAvailable(MoECTEImplementation implementation) {
+  return implementation == MoECTEImplementation::shard_on_block ||
+         implementation == MoECTEImplementation::shard_on_i_mx;
+}
+
 // How blocks go to cores. PING_PONG: even blocks to core 0, odd ones to core 1.
 enum class BlockShardStrategy { kPingPong, kHiLo };
 

@@ -25,7 +25,7 @@ struct LayerJobOptions {
   kernels::MoECTEImplementation variant = kernels::MoECTEImplementation::shard_on_i_mx;
   int tokens = 256;
   int block_size = 256;
-  std::filesystem::path routing_csv;  // empty: generated from the model's router and `seed`
+  std::filesystem::path routing_csv = {};  // empty: generated from the model's router and `seed`
   std::uint64_t seed = 1;
 };
 

@@ -25,6 +25,9 @@ struct Control {
   bool operator()(const isa::TensorScalar& i) const {
     return IsInt(i.dst) && IsInt(i.src) && IsInt(i.scalar0) && IsInt(i.scalar1);
   }
+  bool operator()(const isa::ScalarTensorTensor& i) const {
+    return IsInt(i.dst) && IsInt(i.data) && IsInt(i.scalar) && IsInt(i.tensor);
+  }
   bool operator()(const isa::TensorReduce& i) const { return IsInt(i.dst) && IsInt(i.src); }
   bool operator()(const isa::TensorCopy& i) const { return IsInt(i.dst) && IsInt(i.src); }
   bool operator()(const isa::Memset& i) const { return IsInt(i.dst); }

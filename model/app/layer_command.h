@@ -1,0 +1,27 @@
+// bwmm run: one MoE layer on the machine, or on the sequential executor.
+#pragma once
+
+#include <string>
+
+#include "model/app/run_options.h"
+#include "model/app/run_report.h"
+
+namespace bwmm::app {
+
+struct LayerCommand {
+  CommonOptions common;
+  std::string model;   // a preset; or
+  std::string config;  // a TOML file
+  std::string variant = "shard_on_i_mx";
+  int tokens = 256;
+  int block_size = 256;
+  std::string routing;
+  std::string check = "auto";  // on, off; auto: up to a size that takes seconds
+  std::string output;          // .npy or .safetensors for the result
+  bool sequential = false;     // the executor instead of the machine: bits, no time
+};
+
+// Prints the report; false when the result is outside its bound.
+bool RunLayer(const LayerCommand& command);
+
+}  // namespace bwmm::app

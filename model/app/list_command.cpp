@@ -1,0 +1,83 @@
+#include "model/app/list_command.h"
+
+#include <fmt/format.h>
+
+#include "kernels/inputs/layer_config.h"
+#include "kernels/moe_cte/spec.h"
+#include "model/system/machine.h"
+#include "model/support/sim_error.h"
+
+namespace bwmm::app {
+namespace {
+
+std::string Models() {
+  std::string text = fmt::format("{:<16} {:>6} {:>6} {:>5} {:>6}  {:<10} {}\n", "model", "H", "I",
+                                 "E", "top-k", "weights", "activation");
+  for (const std::string& name : inputs::LayerPresetNames()) {
+    const inputs::LayerConfig model = inputs::LayerPreset(name);
+    text += fmt::format("{:<16} {:>6} {:>6} {:>5} {:>6}  {:<10} {}\n", name, model.hidden,
+                        model.intermediate, model.experts, model.top_k,
+                        inputs::NameOf(model.weights), NameOf(model.activation));
+  }
+  return text;
+}
+
+std::string Variants() {
+  std::string text;
+  for (int i = 0; i < 7; ++i) {
+    const auto variant = static_cast<kernels::MoECTEImplementation>(i);
+    text += fmt::format("{} {:<22} {}\n", i, kernels::NameOf(variant),
+                        kernels::IsAvailable(variant) ? "runs" : "not there yet");
+  }
+  return text;
+}
+
+std::string Machines() {
+  std::string text = fmt::format("{:<10} {:>10} {:>6} {:>12} {:>12} {:>14}\n", "machine",
+                                 "generation", "cores", "TensorE MHz", "SBUF KiB/p", "HBM MB/s");
+  for (const std::string& name : PresetNames()) {
+    const MachineConfig machine = LoadMachine(name);
+    text += fmt::format("{:<10} {:>10} {:>6} {:>12} {:>12} {:>14}\n", name, machine.generation,
+                        machine.cores, machine.clock.tensor_mhz, machine.sbuf.bytes / 1024,
+                        machine.hbm.bandwidth_mb_s);
+  }
+  return text;
+}
+
+std::string Counters() {
+  std::string text =
+      "Every TensorEngine cycle of every unit of every core has exactly one class:\n";
+  constexpr std::string_view kMeanings[units::kTimeClasses] = {
+      "the unit works",
+      "waits for a result of the TensorEngine",
+      "waits for a result of the VectorEngine",
+      "waits for a result of the ScalarEngine",
+      "waits for a result of GpSimd",
+      "waits for a result of the Sync engine",
+      "waits for a DMA",
+      "waits for the other core (core_barrier, sendrecv)",
+      "the program has not emitted the instruction yet (it waits for a register)",
+      "the unit itself: clock edge, queue, fill, descriptor generation, start latency",
+      "no instruction is left"};
+  for (int c = 0; c < units::kTimeClasses; ++c) {
+    text += fmt::format("  {:<11} {}\n", units::NameOf(static_cast<TimeClass>(c)), kMeanings[c]);
+  }
+  text += "Bytes: hbm_read, hbm_write (through the HBM target), sendrecv (between the cores)\n";
+  return text;
+}
+
+}  // namespace
+
+std::string ListText(const std::string& what) {
+  if (what == "models")
+    return Models();
+  if (what == "variants")
+    return Variants();
+  if (what == "machines")
+    return Machines();
+  if (what == "counters")
+    return Counters();
+  throw SimError("list: {}, allowed models, variants, machines, counters", what);
+}
+
+}  // namespace bwmm::app

@@ -1,0 +1,83 @@
+#include "model/app/run_options.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "model/support/sim_error.h"
+
+namespace bwmm::app {
+namespace {
+
+// Nothing is drawn before a run has lasted this long.
+constexpr double kQuietSeconds = 2.0;
+
+class ProgressBar {
+ public:
+  explicit ProgressBar(std::uint64_t instructions) : instructions_(instructions) {}
+  ~ProgressBar() {
+    if (drawn_)
+      std::fputs("\r\033[K", stderr);
+  }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void Draw(const Progress& progress) {
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    if (seconds < kQuietSeconds || instructions_ == 0)
+      return;
+    drawn_ = true;
+    const double done = std::min(
+        1.0, static_cast<double>(progress.instructions_done) / static_cast<double>(instructions_));
+    fmt::print(stderr, "\r\033[K{:3.0f}%  cycle {}  {:.1f} kHz  {:.0f} s left", 100 * done,
+               progress.cycle, progress.khz, done > 0 ? seconds * (1 - done) / done : 0.0);
+    std::fflush(stderr);
+  }
+
+ private:
+  std::uint64_t instructions_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+KeyValue SplitSetting(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    throw SimError("--set {}: allowed key=value", text);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Fidelity FidelityOf(const CommonOptions& options) {
+  const auto fidelity = ParseFidelity(options.fidelity);
+  if (!fidelity)
+    throw SimError("--fidelity {}: allowed rtl, fast, timing", options.fidelity);
+  if (!options.wave.empty() && *fidelity != Fidelity::kRtl)
+    throw SimError("--wave needs --fidelity rtl, this run is {}", options.fidelity);
+  return *fidelity;
+}
+
+MachineConfig MachineOf(const CommonOptions& options) {
+  MachineConfig machine = LoadMachine(options.machine);
+  for (const std::string& setting : options.settings) {
+    const KeyValue entry = SplitSetting(setting);
+    if (entry.key.starts_with("machine."))
+      ApplySetting(machine, entry.key, entry.value);
+  }
+  return machine;
+}
+
+RunOptions RunOptionsOf(const CommonOptions& options, std::uint64_t instructions) {
+  RunOptions run{.listing = options.listing};
+  if (isatty(STDERR_FILENO)) {
+    auto bar = std::make_shared<ProgressBar>(instructions);
+    run.progress = [bar](const Progress& progress) { bar->Draw(progress); };
+  }
+  return run;
+}
+
+}  // namespace bwmm::app

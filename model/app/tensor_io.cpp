@@ -1,0 +1,75 @@
+#include "model/app/tensor_io.h"
+
+#include "kernels/inputs/random.h"
+#include "kernels/inputs/tensor_file.h"
+#include "model/numerics/convert.h"
+#include "model/support/sim_error.h"
+
+namespace bwmm::app {
+namespace {
+
+std::string ShapeText(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t size : shape)
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", size);
+  return "[" + text + "]";
+}
+
+// fp32 and 16-bit float files convert through fp32; anything else must match.
+inputs::HostTensor Converted(inputs::HostTensor tensor, DType dtype, const std::string& path) {
+  if (tensor.dtype == dtype)
+    return tensor;
+  const bool from_float =
+      tensor.dtype == DType::kFp32 || tensor.dtype == DType::kBf16 || tensor.dtype == DType::kFp16;
+  if (!from_float || IsX4(dtype))
+    throw SimError("{}: dtype {}, allowed {} or a float type to convert", path,
+                   NameOf(tensor.dtype), NameOf(dtype));
+  const int count = static_cast<int>(tensor.elements());
+  std::vector<float> values(count);
+  Widen(tensor.dtype, tensor.data.data(), SizeOf(tensor.dtype), count, values.data());
+  auto result = inputs::HostTensor::Zeros(tensor.name, dtype, tensor.shape);
+  RoundTo(dtype, values.data(), count, result.data.data(), SizeOf(dtype));
+  return result;
+}
+
+}  // namespace
+
+inputs::HostTensor TensorFrom(const std::string& name, const std::string& path, DType dtype,
+                              std::vector<std::int64_t> shape, std::uint64_t seed) {
+  if (!path.empty()) {
+    inputs::HostTensor tensor = inputs::LoadTensor(path);
+    if (tensor.shape != shape)
+      throw SimError("{}: shape {}, allowed {}", path, ShapeText(tensor.shape), ShapeText(shape));
+    tensor = Converted(std::move(tensor), dtype, path);
+    tensor.name = name;
+    return tensor;
+  }
+  auto tensor = inputs::HostTensor::Zeros(name, dtype, std::move(shape));
+  const int count = static_cast<int>(tensor.elements());
+  std::vector<float> values(count);
+  inputs::Random random(seed, name.size());
+  for (float& value : values)
+    value = static_cast<float>(random.Normal());
+  RoundTo(dtype, values.data(), count, tensor.data.data(), SizeOf(dtype));
+  return tensor;
+}
+
+lang::HbmTensor PlaceInput(ops::Hbm& hbm, inputs::HostTensor tensor, bool with_data) {
+  ops::HbmTensor& placed = hbm.Allocate(tensor.name, tensor.dtype, tensor.shape, false);
+  if (with_data)
+    placed.data = std::move(tensor.data);
+  return {tensor.name, tensor.dtype, tensor.shape, placed.address};
+}
+
+lang::HbmTensor PlaceOutput(ops::Hbm& hbm, const std::string& name, DType dtype,
+                            std::vector<std::int64_t> shape, bool with_data) {
+  const ops::HbmTensor& placed = hbm.Allocate(name, dtype, shape, with_data);
+  return {name, dtype, std::move(shape), placed.address};
+}
+
+inputs::HostTensor Fetch(ops::Hbm& hbm, const std::string& name) {
+  const ops::HbmTensor& tensor = hbm.Find(name);
+  return {.name = name, .dtype = tensor.dtype, .shape = tensor.shape, .data = tensor.data};
+}
+
+}  // namespace bwmm::app

@@ -1,0 +1,23 @@
+// Tensors of the one-instruction commands: from a file or seeded, into HBM, and back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/inputs/host_tensor.h"
+#include "kernels/lang/view.h"
+#include "model/ops/memory.h"
+
+namespace bwmm::app {
+
+// A file's tensor in `dtype` (converted from fp32 if need be) with `shape`, or N(0, 1) values.
+inputs::HostTensor TensorFrom(const std::string& name, const std::string& path, DType dtype,
+                              std::vector<std::int64_t> shape, std::uint64_t seed);
+
+lang::HbmTensor PlaceInput(ops::Hbm& hbm, inputs::HostTensor tensor, bool with_data);
+lang::HbmTensor PlaceOutput(ops::Hbm& hbm, const std::string& name, DType dtype,
+                            std::vector<std::int64_t> shape, bool with_data);
+inputs::HostTensor Fetch(ops::Hbm& hbm, const std::string& name);
+
+}  // namespace bwmm::app

@@ -1,0 +1,116 @@
+// bwmm: the command line. The only place that parses options, prints errors and decides the exit
+// code: 0 fine, 1 a check failed, 2 wrong input or program.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <functional>
+
+#include "model/app/layer_command.h"
+#include "model/app/list_command.h"
+#include "model/app/tensor_command.h"
+#include "model/support/sim_error.h"
+
+namespace {
+
+using namespace bwmm;
+
+void AddCommon(CLI::App& command, app::CommonOptions& options) {
+  command.add_option("--fidelity", options.fidelity, "rtl, fast or timing")->capture_default_str();
+  command.add_option("--machine", options.machine, "a preset or a TOML file")
+      ->capture_default_str();
+  command.add_option("--set", options.settings, "key=value, may be repeated")
+      ->allow_extra_args(false);
+  command.add_option("--json", options.json, "write the report to this file");
+  command.add_option("--listing", options.listing, "write one line per instruction to this file");
+  command.add_option("--wave", options.wave, "write an FST dump to this file (rtl)");
+  command.add_option("--probe", options.probe, "PE row,column shown in the dump")
+      ->capture_default_str();
+  command.add_option("--wave-window", options.wave_window, "from:to in TensorEngine cycles");
+  command.add_option("--seed", options.seed, "seed of everything random")->capture_default_str();
+}
+
+int Run(int argc, char** argv) {
+  CLI::App cli{"bwmm: a two-core MX accelerator running Mixture-of-Experts prefill kernels"};
+  cli.require_subcommand(1);
+  // What the chosen subcommand does; false when a check failed.
+  std::function<bool()> action;
+
+  app::LayerCommand layer;
+  CLI::App* run = cli.add_subcommand("run", "one MoE layer");
+  AddCommon(*run, layer.common);
+  run->add_option("--model", layer.model, "a model preset (bwmm list models)");
+  run->add_option("--config", layer.config, "a TOML file with the same keys as a preset");
+  run->add_option("--variant", layer.variant, "bwmm list variants")->capture_default_str();
+  run->add_option("--tokens", layer.tokens, "tokens of the layer")->capture_default_str();
+  run->add_option("--block-size", layer.block_size, "rows of a block")->capture_default_str();
+  run->add_option("--routing", layer.routing, "CSV file: token,slot,expert,weight");
+  run->add_option("--check", layer.check, "double-precision reference: auto, on, off")
+      ->capture_default_str();
+  run->add_option("--output", layer.output, "write the result (.npy, .safetensors)");
+  run->add_flag("--sequential", layer.sequential, "run on the sequential executor, without time");
+  run->callback([&] { action = [&] { return app::RunLayer(layer); }; });
+
+  app::MatmulCommand matmul;
+  CLI::App* mm = cli.add_subcommand("matmul", "one matmul: out = stationary^T moving");
+  AddCommon(*mm, matmul.common);
+  mm->add_option("--k", matmul.k, "contraction: up to 128, MX up to 512")->capture_default_str();
+  mm->add_option("--m", matmul.m, "stationary columns, up to 128")->capture_default_str();
+  mm->add_option("--n", matmul.n, "moving columns, up to 4096")->capture_default_str();
+  mm->add_option("--dtype", matmul.dtype, "element type; an x4 type is quantised online")
+      ->capture_default_str();
+  mm->add_option("--stationary", matmul.stationary, "[K, M] tensor file; seeded without");
+  mm->add_option("--moving", matmul.moving, "[K, N] tensor file; seeded without");
+  mm->add_option("--output", matmul.output, "write [M, N] float32");
+  mm->callback([&] { action = [&] { return app::RunMatmul(matmul); }; });
+
+  app::QuantizeCommand quantize;
+  CLI::App* q = cli.add_subcommand("quantize", "one quantize_mx");
+  AddCommon(*q, quantize.common);
+  q->add_option("--partitions", quantize.partitions, "32, 64, 96 or 128")->capture_default_str();
+  q->add_option("--columns", quantize.columns, "source elements per partition")
+      ->capture_default_str();
+  q->add_option("--dtype", quantize.dtype, "bfloat16 or float16")->capture_default_str();
+  q->add_option("--target", quantize.target, "float8_e4m3fn_x4 or float8_e5m2_x4")
+      ->capture_default_str();
+  q->add_option("--rule", quantize.rule, "x2 or ocp")->capture_default_str();
+  q->add_option("--input", quantize.input, "[P, F] tensor file; seeded without");
+  q->add_option("--output", quantize.output, "write the x4 words");
+  q->add_option("--scales", quantize.scales, "write the E8M0 scales");
+  q->callback([&] { action = [&] { return app::RunQuantize(quantize); }; });
+
+  std::string what;
+  CLI::App* list = cli.add_subcommand("list", "models, variants, machines or counters");
+  list->add_option("what", what, "models, variants, machines, counters")->required();
+  list->callback([&] {
+    action = [&] {
+      fmt::print("{}", app::ListText(what));
+      return true;
+    };
+  });
+
+  try {
+    cli.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0)
+      return cli.exit(error);  // --help
+    fmt::print(stderr, "bwmm: {}\n", error.what());
+    return 2;
+  }
+  return action() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Run(argc, argv);
+  } catch (const SimError& error) {
+    fmt::print(stderr, "bwmm: {}\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bwmm: internal error: {}\n", error.what());
+    return 1;
+  }
+}

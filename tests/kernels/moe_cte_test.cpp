@@ -1,0 +1,263 @@
+// Kernels on the sequential executor against the double-precision reference.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "kernels/inputs/routing.h"
+#include "model/app/checksum.h"
+#include "model/app/layer_job.h"
+#include "model/ops/executor.h"
+#include "model/support/sim_error.h"
+
+namespace bwmm {
+namespace {
+
+using kernels::MoECTEImplementation;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kHbmBytes = 1ull << 32;
+
+struct Layer {
+  std::string name;
+  MoECTEImplementation variant = MoECTEImplementation::shard_on_i_mx;
+  int hidden = 512;
+  int intermediate = 1024;
+  int experts = 3;
+  int top_k = 2;
+  int tokens = 40;
+  int block_size = 256;
+  inputs::WeightLayout weights = inputs::WeightLayout::kMxfp4;
+  Activation activation = Activation::kSilu;
+  bool biases = false;
+  bool clamps = false;
+  inputs::AffinityScaling scaling = inputs::AffinityScaling::kPostScale;
+};
+
+app::LayerJobOptions OptionsOf(const Layer& layer) {
+  inputs::LayerConfig model;
+  model.name = layer.name;
+  model.hidden = layer.hidden;
+  model.intermediate = layer.intermediate;
+  model.experts = layer.experts;
+  model.top_k = layer.top_k;
+  model.weights = layer.weights;
+  model.activation = layer.activation;
+  model.gate_up_bias = layer.biases;
+  model.down_bias = layer.biases;
+  model.affinity_scaling = layer.scaling;
+  if (layer.clamps) {
+    model.gate_clamp_upper = 0.75f;
+    model.up_clamp_lower = -0.5f;
+    model.up_clamp_upper = 1.0f;
+  }
+  return {.model = model,
+          .variant = layer.variant,
+          .tokens = layer.tokens,
+          .block_size = layer.block_size,
+          .seed = 7};
+}
+
+class MoeCteLayer : public testing::TestWithParam<Layer> {};
+
+TEST_P(MoeCteLayer, IsInsideTheDerivedBound) {
+  const isa::Limits limits;
+  app::LayerJob job(OptionsOf(GetParam()), limits, kHbmBytes, true);
+  ops::RunSequentially(limits, job.hbm(), job.program());
+  const reference::Comparison comparison = job.Compare();
+  EXPECT_TRUE(comparison.pass) << "bound ratio " << comparison.max_bound_ratio << ", rms ratio "
+                               << comparison.max_rms_ratio << ", worst token "
+                               << comparison.worst_token << ", column " << comparison.worst_column;
+  EXPECT_EQ(comparison.count % GetParam().tokens, 0);
+}
+
+constexpr auto kBlock = MoECTEImplementation::shard_on_block;
+constexpr auto kIMx = MoECTEImplementation::shard_on_i_mx;
+
+INSTANTIATE_TEST_SUITE_P(
+    All, MoeCteLayer,
+    testing::Values(
+        Layer{.name = "mxfp4", .variant = kIMx},
+        Layer{.name = "mxfp4_wide_block", .variant = kIMx, .tokens = 300, .block_size = 512},
+        Layer{.name = "mxfp8_e4m3_two_tiles",
+              .variant = kIMx,
+              .hidden = 1024,
+              .intermediate = 2048,
+              .weights = inputs::WeightLayout::kMxfp8E4M3},
+        Layer{.name = "mxfp8_e5m2",
+              .variant = kIMx,
+              .tokens = 9,
+              .weights = inputs::WeightLayout::kMxfp8E5M2},
+        Layer{.name = "mx_padded_gpt_oss_eighth",
+              .variant = kIMx,
+              .hidden = 360,
+              .intermediate = 360,
+              .experts = 5,
+              .top_k = 4,
+              .activation = Activation::kSwish,
+              .biases = true,
+              .clamps = true},
+        Layer{.name = "mx_bias_gelu",
+              .variant = kIMx,
+              .activation = Activation::kGeluTanh,
+              .biases = true},
+        Layer{.name = "mx_clamp_only", .variant = kIMx, .clamps = true},
+        Layer{.name = "mx_no_scale", .variant = kIMx, .scaling = inputs::AffinityScaling::kNoScale},
+        Layer{.name = "mx_one_token", .variant = kIMx, .tokens = 1},
+        Layer{.name = "block", .variant = kBlock, .intermediate = 256},
+        Layer{.name = "block_many_groups",
+              .variant = kBlock,
+              .intermediate = 64,
+              .experts = 16,
+              .top_k = 3,
+              .tokens = 90,
+              .block_size = 128},
+        Layer{.name = "block_odd_i_88", .variant = kBlock, .intermediate = 88, .biases = true},
+        Layer{.name = "block_odd_i_232",
+              .variant = kBlock,
+              .hidden = 336,
+              .intermediate = 232,
+              .experts = 5,
+              .top_k = 5,
+              .activation = Activation::kReluSquared,
+              .clamps = true},
+        Layer{.name = "block_wide",
+              .variant = kBlock,
+              .intermediate = 144,
+              .tokens = 400,
+              .block_size = 512},
+        Layer{.name = "block_pre_scale",
+              .variant = kBlock,
+              .intermediate = 128,
+              .biases = true,
+              .scaling = inputs::AffinityScaling::kPreScale},
+        Layer{.name = "block_no_scale",
+              .variant = kBlock,
+              .intermediate = 128,
+              .biases = true,
+              .scaling = inputs::AffinityScaling::kNoScale}),
+    [](const auto& info) { return info.param.name; });
+
+// Routing cases that break block layouts, on both variants.
+class MoeCteRouting : public testing::TestWithParam<MoECTEImplementation> {
+ protected:
+  // experts_of[t] are token t's experts, -1 for an unused slot.
+  void RunWith(const std::vector<std::vector<int>>& experts_of, int experts) {
+    inputs::Routing routing{.tokens = static_cast<int>(experts_of.size()),
+                            .experts = experts,
+                            .top_k = static_cast<int>(experts_of[0].size()),
+                            .expert = {},
+                            .weight = {}};
+    for (const auto& slots : experts_of) {
+      for (const int expert : slots) {
+        routing.expert.push_back(expert);
+        routing.weight.push_back(expert < 0 ? 0.0f : 0.5f);
+      }
+    }
+    const std::filesystem::path csv =
+        std::filesystem::temp_directory_path() / fmt::format("bwmm_routing_{}.csv", getpid());
+    inputs::SaveRoutingCsv(csv, routing);
+    app::LayerJobOptions options = OptionsOf({.name = "routing",
+                                              .variant = GetParam(),
+                                              .intermediate = 128,
+                                              .experts = experts,
+                                              .top_k = routing.top_k,
+                                              .tokens = routing.tokens});
+    options.routing_csv = csv;
+    const isa::Limits limits;
+    app::LayerJob job(options, limits, kHbmBytes, true);
+    std::filesystem::remove(csv);
+    ops::RunSequentially(limits, job.hbm(), job.program());
+    const reference::Comparison comparison = job.Compare();
+    EXPECT_TRUE(comparison.pass) << "bound ratio " << comparison.max_bound_ratio;
+  }
+};
+
+TEST_P(MoeCteRouting, OneHotExpertAndEmptyOnes) {
+  RunWith(std::vector<std::vector<int>>(20, {2}), 4);
+}
+
+TEST_P(MoeCteRouting, ExactlyOneBlockOfRows) {
+  RunWith(std::vector<std::vector<int>>(256, {1}), 2);
+}
+
+TEST_P(MoeCteRouting, OneRowMoreThanABlock) {
+  RunWith(std::vector<std::vector<int>>(257, {0}), 2);
+}
+
+TEST_P(MoeCteRouting, UnusedSlotsGiveNothing) {
+  RunWith({{0, -1}, {1, 0}, {-1, 2}, {2, 1}}, 3);
+}
+
+TEST_P(MoeCteRouting, EveryTokenOnEveryExpert) {
+  RunWith(std::vector<std::vector<int>>(7, {0, 1, 2, 3}), 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MoeCteRouting, testing::Values(kBlock, kIMx),
+                         [](const auto& info) { return std::string(NameOf(info.param)); });
+
+std::string RefusalOf(const Layer& layer, const isa::Limits& limits = {}) {
+  try {
+    app::LayerJob job(OptionsOf(layer), limits, kHbmBytes, true);
+  } catch (const SimError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(MoeCte, RejectsVariantsThatAreNotThereAndNamesWhatWorks) {
+  for (int i = 0; i < 7; ++i) {
+    const auto variant = static_cast<MoECTEImplementation>(i);
+    if (kernels::IsAvailable(variant))
+      continue;
+    const std::string why = RefusalOf({.name = "x", .variant = variant, .intermediate = 128});
+    EXPECT_THAT(why, HasSubstr(std::string(NameOf(variant))));
+    EXPECT_THAT(why, HasSubstr("not there yet; what works: shard_on_block, shard_on_i_mx"));
+  }
+}
+
+TEST(MoeCte, RejectsMxOnGeneration3) {
+  isa::Limits trn2;
+  trn2.generation = 3;
+  EXPECT_THAT(RefusalOf({.name = "x"}, trn2), HasSubstr("MX needs generation 4 (trn3)"));
+}
+
+TEST(MoeCte, RejectsBuffersThatDoNotFitAndListsTheLiveOnes) {
+  const std::string why =
+      RefusalOf({.name = "x", .variant = kBlock, .hidden = 8192, .intermediate = 4096});
+  EXPECT_THAT(why, HasSubstr("does not fit"));
+  EXPECT_THAT(why, HasSubstr("live: "));
+  EXPECT_THAT(why, HasSubstr("gate_up_weight"));
+  EXPECT_EQ(why.find('\n'), std::string::npos);
+}
+
+TEST(MoeCte, RejectsBlockSizesNoVariantRuns) {
+  EXPECT_THAT(RefusalOf({.name = "x", .block_size = 100}), HasSubstr("block size 100"));
+  EXPECT_THAT(RefusalOf({.name = "x", .block_size = 384}), HasSubstr("block size 384"));
+  EXPECT_THAT(RefusalOf({.name = "x", .variant = kBlock, .intermediate = 128, .block_size = 1024}),
+              HasSubstr("block size 1024"));
+}
+
+TEST(MoeCte, RejectsNoTokens) {
+  EXPECT_THAT(RefusalOf({.name = "x", .tokens = 0}), HasSubstr("tokens: 0"));
+  EXPECT_THAT(RefusalOf({.name = "x", .tokens = -3}), HasSubstr("tokens: -3"));
+}
+
+TEST(MoeCte, SameSeedSameBitsOtherSeedOtherBits) {
+  const isa::Limits limits;
+  const auto checksum = [&](std::uint64_t seed) {
+    app::LayerJobOptions options = OptionsOf({.name = "x"});
+    options.seed = seed;
+    app::LayerJob job(options, limits, kHbmBytes, true);
+    ops::RunSequentially(limits, job.hbm(), job.program());
+    return app::Checksum(job.Output().data);
+  };
+  EXPECT_EQ(checksum(1), checksum(1));
+  EXPECT_NE(checksum(1), checksum(2));
+}
+
+}  // namespace
+}  // namespace bwmm
