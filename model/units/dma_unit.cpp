@@ -62,8 +62,12 @@ void DmaUnit::Grant(Tick now) {
     Arrive(transfer, now);
   }
   for (Engine& engine : engines_) {
-    if (!engine.fifo.empty() && engine.free_at <= now)
+    if (engine.fifo.empty())
+      continue;
+    if (engine.free_at <= now)
       StartPart(engine, now);
+    else
+      arbiter_.RequestAt(arbiter_id_, engine.free_at);  // parts may arrive while it is busy
   }
 }
 
