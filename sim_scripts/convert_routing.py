@@ -22,7 +22,8 @@ def read_tokens(path, layer, domain):
         column = f"l{layer}_experts"
         for needed in ("domain", column):
             if needed not in (reader.fieldnames or []):
-                raise SystemExit(f"{path}: no column {needed}, it has: {', '.join(reader.fieldnames or [])}")
+                known = ", ".join(reader.fieldnames or [])
+                raise SystemExit(f"{path}: no column {needed}, it has: {known}")
         tokens = []
         for row in reader:
             if domain is None or row["domain"] == domain:
