@@ -91,7 +91,8 @@ Routing GenerateRouting(const RoutingOptions& o) {
   for (double& value : log_weight)
     value = o.sigma * popularity.Normal();
 
-  Routing routing{.tokens = o.tokens, .experts = o.experts, .top_k = o.top_k};
+  Routing routing{
+      .tokens = o.tokens, .experts = o.experts, .top_k = o.top_k, .expert = {}, .weight = {}};
   routing.expert.resize(static_cast<std::size_t>(o.tokens) * o.top_k);
   routing.weight.resize(routing.expert.size());
   Random noise(o.seed, 2);

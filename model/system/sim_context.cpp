@@ -4,11 +4,6 @@
 
 #include "model/support/check.h"
 
-// libsystemc brings a main() that calls this; ours does not, but the symbol must exist.
-int sc_main(int, char*[]) {
-  return 0;
-}
-
 namespace bwmm {
 namespace {
 

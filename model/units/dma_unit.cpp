@@ -62,12 +62,8 @@ void DmaUnit::Grant(Tick now) {
     Arrive(transfer, now);
   }
   for (Engine& engine : engines_) {
-    if (engine.fifo.empty())
-      continue;
-    if (engine.free_at <= now)
+    if (!engine.fifo.empty() && engine.free_at <= now)
       StartPart(engine, now);
-    else
-      arbiter_.RequestAt(arbiter_id_, engine.free_at);  // parts may arrive while it is busy
   }
 }
 
@@ -104,7 +100,10 @@ void DmaUnit::Arrive(Transfer& transfer, Tick now) {
     stats_.descriptors += part.descriptors;
     if (sends)
       stats_.sendrecv += part.bytes;
-    engines_[part.engine].fifo.push_back({&transfer, part});
+    Engine& engine = engines_[part.engine];
+    engine.fifo.push_back({&transfer, part});
+    if (engine.fifo.size() == 1 && engine.free_at > now)
+      arbiter_.RequestAt(arbiter_id_, engine.free_at);
   }
   if (transfer.parts_left == 0)
     ScheduleEnd(transfer);

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "model/support/sim_error.h"
+#include "tests/system/mx_program.h"
 #include "tests/system/two_core_program.h"
 
 namespace bwmm {
@@ -46,6 +47,16 @@ TEST(Machine, GivesTheSequentialExecutorsBits) {
         std::all_of(data.begin(), data.end(), [](std::byte b) { return b == std::byte{}; }))
         << name << " is all zero";
   }
+}
+
+TEST(Machine, GivesTheSequentialExecutorsBitsInMx) {
+  test::MxTensors timed(true), sequential(true);
+  RunMachine(LoadMachine("trn3"), Fidelity::kFast, timed.hbm,
+             [&](isa::Sink& sink) { test::MxProgram(timed, sink); });
+  ops::RunSequentially(LimitsOf(LoadMachine("trn3")), sequential.hbm,
+                       [&](isa::Sink& sink) { test::MxProgram(sequential, sink); });
+  EXPECT_TRUE(timed.product.data == sequential.product.data);
+  EXPECT_TRUE(timed.transposed.data == sequential.transposed.data);
 }
 
 TEST(Machine, TakesTheSameCyclesInTimingAndFast) {

@@ -1,0 +1,105 @@
+// Presets, user files, settings and their refusals.
+#include "model/system/machine_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+
+#include "model/support/sim_error.h"
+
+namespace bwmm {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string ErrorOf(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const SimError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(MachineConfig, HasBothPresets) {
+  EXPECT_THAT(PresetNames(), ElementsAre("trn3", "trn2"));
+  EXPECT_EQ(LoadMachine("trn3").generation, 4);
+  EXPECT_EQ(LoadMachine("trn2").generation, 3);
+}
+
+TEST(MachineConfig, SetsEveryFigureInEveryPreset) {
+  // Nothing is left at the zero of an untouched member unless the preset says so.
+  const std::vector<std::string> may_be_zero = {"machine.sbuf.reserved_bytes",
+                                                "machine.compute.scalar_2x"};
+  for (const std::string& name : PresetNames()) {
+    for (const Setting& setting : SettingsOf(LoadMachine(name))) {
+      EXPECT_GE(setting.value, setting.min) << name << " " << setting.key;
+      EXPECT_LE(setting.value, setting.max) << name << " " << setting.key;
+      if (std::find(may_be_zero.begin(), may_be_zero.end(), setting.key) == may_be_zero.end()) {
+        EXPECT_NE(setting.value, 0) << name << " " << setting.key;
+      }
+    }
+  }
+}
+
+TEST(MachineConfig, GivesKernelsTheirLimits) {
+  const isa::Limits trn3 = LimitsOf(LoadMachine("trn3"));
+  EXPECT_EQ(trn3.sbuf_bytes, 256 * 1024);
+  EXPECT_EQ(trn3.generation, 4);
+  EXPECT_EQ(trn3.psum_banks, 8);
+  EXPECT_EQ(trn3.psum_bank_bytes, 2048);
+  const isa::Limits trn2 = LimitsOf(LoadMachine("trn2"));
+  EXPECT_EQ(trn2.sbuf_bytes, 224 * 1024 - 16384 - 8 - 256);
+  EXPECT_EQ(trn2.generation, 3);
+}
+
+TEST(MachineConfig, AppliesASetting) {
+  MachineConfig config = LoadMachine("trn3");
+  ApplySetting(config, "machine.dma.start_ns", "900");
+  EXPECT_EQ(config.dma.start_ns, 900);
+}
+
+TEST(MachineConfig, ChangesOnlyWhatAFileNames) {
+  const std::string path = ::testing::TempDir() + "machine.toml";
+  std::ofstream(path) << "base = \"trn2\"\n[machine.hbm]\nlatency_ns = 7\n";
+  const MachineConfig config = LoadMachine(path);
+  EXPECT_EQ(config.hbm.latency_ns, 7);
+  EXPECT_EQ(config.generation, 3);
+  EXPECT_EQ(config.hbm.bandwidth_mb_s, LoadMachine("trn2").hbm.bandwidth_mb_s);
+}
+
+TEST(MachineConfig, RejectsUnknownKeysWithTheKnownOnes) {
+  MachineConfig config = LoadMachine("trn3");
+  const std::string error = ErrorOf([&] { ApplySetting(config, "machine.dma.stat_ns", "1"); });
+  EXPECT_THAT(error, HasSubstr("unknown key machine.dma.stat_ns"));
+  EXPECT_THAT(error, HasSubstr("machine.dma.start_ns"));
+  EXPECT_THAT(ErrorOf([] { ParseMachine("[machine.dma]\nspeed = 3\n", "mine.toml"); }),
+              HasSubstr("unknown key machine.dma.speed"));
+}
+
+TEST(MachineConfig, RejectsValuesOutOfRange) {
+  MachineConfig config = LoadMachine("trn3");
+  EXPECT_THAT(ErrorOf([&] { ApplySetting(config, "machine.cores", "3"); }),
+              HasSubstr("machine.cores: 3, allowed 1 to 2"));
+  EXPECT_THAT(ErrorOf([&] { ApplySetting(config, "machine.cores", "two"); }),
+              HasSubstr("allowed an integer from 1 to 2"));
+  EXPECT_THAT(ErrorOf([&] { ApplySetting(config, "machine.sbuf.reserved_bytes", "262144"); }),
+              HasSubstr("machine.sbuf.bytes"));
+}
+
+TEST(MachineConfig, RejectsWrongTypesAndBrokenFiles) {
+  EXPECT_THAT(ErrorOf([] { ParseMachine("[machine]\ncores = \"2\"\n", "mine.toml"); }),
+              HasSubstr("mine.toml: machine.cores: not an integer"));
+  EXPECT_THAT(ErrorOf([] { ParseMachine("[machine\n", "mine.toml"); }),
+              HasSubstr("mine.toml: line"));
+  EXPECT_THAT(ErrorOf([] { ParseMachine("base = \"trn9\"\n", "mine.toml"); }),
+              HasSubstr("base trn9, allowed trn3, trn2"));
+  EXPECT_THAT(ErrorOf([] { LoadMachine("no_such_machine"); }),
+              HasSubstr("neither a preset (trn3, trn2) nor a readable TOML file"));
+}
+
+}  // namespace
+}  // namespace bwmm

@@ -1,0 +1,50 @@
+// The machine with the Verilated TensorEngine and quantize_mx: same bits and same cycles as `fast`,
+// instruction by instruction.
+#include <gtest/gtest.h>
+
+#include "model/system/machine.h"
+#include "tests/system/mx_program.h"
+#include "tests/system/two_core_program.h"
+
+namespace bwmm {
+namespace {
+
+template <typename Tensors, typename Program>
+void ExpectRtlEqualsFast(Program program, const std::vector<std::string>& outputs) {
+  Tensors rtl_tensors(true), fast_tensors(true);
+  std::vector<InstructionRecord> rtl, fast;
+  RunOptions options;
+  options.records = &rtl;
+  const RunResult a = RunMachine(
+      LoadMachine("trn3"), Fidelity::kRtl, rtl_tensors.hbm,
+      [&](isa::Sink& sink) { program(rtl_tensors, sink); }, options);
+  options.records = &fast;
+  const RunResult b = RunMachine(
+      LoadMachine("trn3"), Fidelity::kFast, fast_tensors.hbm,
+      [&](isa::Sink& sink) { program(fast_tensors, sink); }, options);
+  EXPECT_EQ(a.cycles, b.cycles);
+  ASSERT_EQ(rtl.size(), fast.size());
+  for (std::size_t i = 0; i < rtl.size(); ++i) {
+    EXPECT_EQ(rtl[i].id, fast[i].id);
+    EXPECT_EQ(rtl[i].start, fast[i].start) << rtl[i].opcode << " " << rtl[i].id;
+    EXPECT_EQ(rtl[i].end, fast[i].end) << rtl[i].opcode << " " << rtl[i].id;
+  }
+  for (const std::string& name : outputs) {
+    const auto& data = rtl_tensors.hbm.Find(name).data;
+    EXPECT_TRUE(data == fast_tensors.hbm.Find(name).data) << name;
+    EXPECT_FALSE(
+        std::all_of(data.begin(), data.end(), [](std::byte b) { return b == std::byte{}; }))
+        << name << " is all zero";
+  }
+}
+
+TEST(RtlMachine, EqualsFastOnTheTwoCoreProgram) {
+  ExpectRtlEqualsFast<test::TwoCoreTensors>(test::TwoCoreProgram, {"y", "z"});
+}
+
+TEST(RtlMachine, EqualsFastOnMxAndTransposes) {
+  ExpectRtlEqualsFast<test::MxTensors>(test::MxProgram, {"product", "transposed"});
+}
+
+}  // namespace
+}  // namespace bwmm
