@@ -1,4 +1,5 @@
-# bwmm_verilated(<target> TOP <module> PREFIX <class> [PARAMS <-GName=value>...] [ARGS <args>]): a
+# bwmm_verilated(<target> TOP <module> PREFIX <class> [PARAMS <-GName=value>...]
+# [SOURCES <more files>] [ARGS <args>] [TRACE]): a
 # static library with the Verilated model of one module of rtl/.
 #
 # --unroll-count 1 keeps the loops over columns rolled, so that the C++ compiler vectorizes them;
@@ -9,9 +10,13 @@ file(STRINGS ${PROJECT_SOURCE_DIR}/rtl/bwmm.f BWMM_RTL_FILES)
 list(TRANSFORM BWMM_RTL_FILES PREPEND ${PROJECT_SOURCE_DIR}/)
 
 function(bwmm_verilated target)
-  cmake_parse_arguments(ARG "" "TOP;PREFIX" "PARAMS;ARGS;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "TRACE" "TOP;PREFIX" "PARAMS;ARGS;SOURCES" ${ARGN})
   add_library(${target} STATIC)
-  verilate(${target}
+  set(trace)
+  if(ARG_TRACE)
+    set(trace TRACE_FST TRACE_STRUCTS)
+  endif()
+  verilate(${target} ${trace}
     TOP_MODULE ${ARG_TOP}
     PREFIX ${ARG_PREFIX}
     SOURCES ${BWMM_RTL_FILES} ${ARG_SOURCES}

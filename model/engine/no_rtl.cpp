@@ -1,4 +1,5 @@
 // Stands in for the Verilated engines in a build without them (BWMM_RTL=OFF).
+#include "model/engine/engine_trace.h"
 #include "model/engine/make_engines.h"
 #include "model/support/sim_error.h"
 
@@ -10,6 +11,11 @@ std::unique_ptr<TensorEngine> MakeRtlTensorEngine(const TensorEngineConfig& /*co
 
 std::unique_ptr<QuantizeMxEngine> MakeRtlQuantizeMx() {
   throw SimError("fidelity rtl: this build has no RTL (BWMM_RTL=OFF), allowed fast and timing");
+}
+
+TracedTensorEngine MakeTracedRtlTensorEngine(const TensorEngineConfig& /*config*/,
+                                             const TraceOptions& /*options*/) {
+  throw SimError("wave: this build has no RTL (BWMM_RTL=OFF) and only RTL has waves");
 }
 
 }  // namespace bwmm::engine

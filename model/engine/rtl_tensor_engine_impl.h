@@ -22,14 +22,18 @@
 namespace bwmm::engine {
 
 template <typename Model, int kRows, int kCols>
-class RtlTensorEngine final : public TensorEngine {
+class RtlTensorEngine : public TensorEngine {
  public:
-  explicit RtlTensorEngine(const TensorEngineConfig& config)
-      : config_(config), check_(config, true), model_(std::make_unique<Model>(&context_)) {
+  // `prepare` sees the context before the model is made.
+  explicit RtlTensorEngine(
+      const TensorEngineConfig& config, void (*prepare)(VerilatedContext&) = [](auto&) {})
+      : config_(config), check_(config, true) {
+    prepare(context_);
+    model_ = std::make_unique<Model>(&context_);
     model_->min_interval_i = static_cast<std::uint16_t>(config.min_interval);
     model_->enable_i = 1;
     model_->rst_ni = 0;
-    Tick();
+    Toggle();
     model_->rst_ni = 1;
     model_->eval();
   }
@@ -82,10 +86,16 @@ class RtlTensorEngine final : public TensorEngine {
       model_->port_data_i[c] = lanes[c];
     model_->port_write_i = 1;
     model_->enable_i = 0;
-    Tick();
+    Toggle();
     model_->port_write_i = 0;
     model_->enable_i = 1;
   }
+
+ protected:
+  Model& model() { return *model_; }
+
+  // Called after each half of the edge at cycle().
+  virtual void AfterClock(bool /*high*/) {}
 
  private:
   using Command = std::variant<LoadStationary, MultiplyMoving>;
@@ -97,7 +107,8 @@ class RtlTensorEngine final : public TensorEngine {
           "a PSUM access is one row of all columns");
   }
 
-  void Tick() {
+  // A clock edge outside the engine's own time.
+  void Toggle() {
     model_->clk_i = 1;
     model_->eval();
     model_->clk_i = 0;
@@ -125,7 +136,11 @@ class RtlTensorEngine final : public TensorEngine {
               [](const Event& a, const Event& b) {
                 return std::pair(a.kind, a.id) < std::pair(b.kind, b.id);
               });
-    Tick();
+    for (const bool high : {true, false}) {
+      model_->clk_i = high;
+      model_->eval();
+      AfterClock(high);
+    }
     ++cycle_;
   }
 
