@@ -12,8 +12,9 @@ std::unique_ptr<TensorEngine> MakeFastTensorEngine(const TensorEngineConfig& con
 // Commands carry no data and PSUM is not computed; the events are the same.
 std::unique_ptr<TensorEngine> MakeTimingTensorEngine(const TensorEngineConfig& config);
 // Verilated: 128x128 and 32x64 arrays with 4096 PSUM words exist. Throws SimError for another
-// configuration, and always in a build without RTL.
-std::unique_ptr<TensorEngine> MakeRtlTensorEngine(const TensorEngineConfig& config);
+// configuration, and always in a build without RTL. `x_seed` fills uninitialised state with random
+// bits (0: zeros), which must not change anything.
+std::unique_ptr<TensorEngine> MakeRtlTensorEngine(const TensorEngineConfig& config, int x_seed = 0);
 
 std::unique_ptr<QuantizeMxEngine> MakeFastQuantizeMx();
 std::unique_ptr<QuantizeMxEngine> MakeRtlQuantizeMx();

@@ -5,7 +5,8 @@
 
 namespace bwmm::engine {
 
-std::unique_ptr<TensorEngine> MakeRtlTensorEngine(const TensorEngineConfig& /*config*/) {
+std::unique_ptr<TensorEngine> MakeRtlTensorEngine(const TensorEngineConfig& /*config*/,
+                                                  int /*x_seed*/) {
   throw SimError("fidelity rtl: this build has no RTL (BWMM_RTL=OFF), allowed fast and timing");
 }
 

@@ -14,6 +14,7 @@ class RtlQuantizeMx final : public QuantizeMxEngine {
  public:
   RtlQuantizeMx() : model_(std::make_unique<VQuantizeMx>(&context_)) {
     model_->rst_ni = 0;
+    model_->eval();  // the clock must have been low for its first rise to count
     Tick();
     model_->rst_ni = 1;
   }

@@ -24,15 +24,17 @@ namespace bwmm::engine {
 template <typename Model, int kRows, int kCols>
 class RtlTensorEngine : public TensorEngine {
  public:
-  // `prepare` sees the context before the model is made.
-  explicit RtlTensorEngine(
-      const TensorEngineConfig& config, void (*prepare)(VerilatedContext&) = [](auto&) {})
+  // `x_seed` decides what uninitialised state holds: 0 zeros, else random bits.
+  explicit RtlTensorEngine(const TensorEngineConfig& config, int x_seed = 0, bool traced = false)
       : config_(config), check_(config, true) {
-    prepare(context_);
+    context_.randReset(x_seed == 0 ? 0 : 2);
+    context_.randSeed(x_seed);
+    context_.traceEverOn(traced);
     model_ = std::make_unique<Model>(&context_);
     model_->min_interval_i = static_cast<std::uint16_t>(config.min_interval);
     model_->enable_i = 1;
     model_->rst_ni = 0;
+    model_->eval();  // the clock must have been low for its first rise to count
     Toggle();
     model_->rst_ni = 1;
     model_->eval();

@@ -19,8 +19,7 @@ using Engine = RtlTensorEngine<VTracedEngine, 128, 128>;
 class TracedEngine final : public Engine, public EngineTrace {
  public:
   TracedEngine(const TensorEngineConfig& config, const TraceOptions& options)
-      : Engine(config, [](VerilatedContext& context) { context.traceEverOn(true); }),
-        options_(options) {
+      : Engine(config, 0, true), options_(options) {
     model().probe_row_i = static_cast<std::uint8_t>(options.row);
     model().probe_col_i = static_cast<std::uint8_t>(options.col);
     model().trace(&file_, 99);
