@@ -8,12 +8,14 @@
 set -euo pipefail
 model=$1
 source=$(grep -l 'while (.*step__DOT__c' "$model"/*DepSet*.cpp | head -n 1)
-report=$(g++ -std=c++20 -O3 -march=native -w -fopt-info-vec-optimized -I/usr/share/verilator/include \
-  -I"$model" -c "$source" -o /dev/null 2>&1 | sed -n 's/^[^:]*:\([0-9]*\):.*loop vectorized.*/\1/p')
+report=$(g++ -std=c++20 -O3 -march=native -w -fopt-info-vec-optimized \
+  -I/usr/share/verilator/include -I"$model" -c "$source" -o /dev/null 2>&1 |
+  sed -n 's/^[^:]*:\([0-9]*\):.*loop vectorized.*/\1/p')
 
-
+# Line of the loop over columns around the first match of each pattern.
 failed=0
-for pattern in '__Vfunc_fma_finite__[0-9]*__product $' 'VL_EXTENDS_QI' '__Vfunc_lane_value__[0-9]*__'; do
+for pattern in '__Vfunc_fma_finite__[0-9]*__product $' 'VL_EXTENDS_QI' \
+  '__Vfunc_lane_value__[0-9]*__'; do
   line=$(awk -v pattern="$pattern" '/while \(.*step__DOT__c\)/ { loop = NR }
     loop && $0 ~ pattern { print loop; exit }' "$source")
   if [[ -z $line ]] || ! grep -qx "$line" <<<"$report"; then

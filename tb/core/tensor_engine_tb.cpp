@@ -139,6 +139,7 @@ TEST_P(TensorEngineTwins, AgreeOnRandomCommands) {
 TEST_P(TensorEngineTwins, ReachTheArrayPeakBackToBack) {
   const int n = 512;
   tb::Stimulus stimulus(99);
+  FillPsum(stimulus);
   std::uint32_t id = 0;
   for (int tile = 0; tile < 12; ++tile) {
     LoadStationary load;
