@@ -44,9 +44,7 @@ void MemoryChecker::ForEachRun(const isa::Operand& operand, F f) const {
 
 void MemoryChecker::Read(const isa::Operand& operand, std::string_view name) {
   const auto fail = [&] {
-    throw SimError("instruction {} ({}) on core {}: {} reads bytes never written, {} {}",
-                   instruction_->id, isa::OpcodeOf(*instruction_), instruction_->core, name,
-                   isa::ToText(operand), when_);
+    throw SimError("{} reads bytes never written, {}", name, isa::ToText(operand));
   };
   if (operand.memory == isa::Memory::kHbm) {
     for (std::int64_t p = 0; p < operand.partitions; ++p) {
@@ -208,9 +206,12 @@ struct MemoryChecker::Visitor {
 };
 
 void MemoryChecker::Observe(const isa::Instruction& instruction, const std::string& when) {
-  instruction_ = &instruction;
-  when_ = when;
-  std::visit(Visitor{*this}, instruction.body);
+  try {
+    std::visit(Visitor{*this}, instruction.body);
+  } catch (const SimError& error) {
+    throw SimError("instruction {} ({}) on core {}: {} {}", instruction.id,
+                   isa::OpcodeOf(instruction), instruction.core, error.what(), when);
+  }
 }
 
 }  // namespace bwmm::ops

@@ -32,8 +32,6 @@ class MemoryChecker {
 
   isa::Limits limits_;
   CoreMemory& memory_;
-  const isa::Instruction* instruction_ = nullptr;
-  std::string when_;
   std::vector<std::uint8_t> sbuf_written_;  // [partitions][bytes], 1 = written
   std::vector<std::uint8_t> psum_written_;
 };
