@@ -2,7 +2,8 @@
 """Documents say what is there: relative links, headings, scripts, sources and ctest names.
 
 A name in backticks is checked when it has the form of one of ours: a path that begins with a
-top-level folder, or `layer.unit` after a layer's name that ctest knows.
+top-level folder, or `layer.unit` after a layer's name that ctest knows. A code block under a line
+`<!-- from path -->` must stand in that file, line for line.
 """
 
 import re
@@ -16,6 +17,7 @@ FOLDERS = ("rtl", "tb", "model", "kernels", "sim_scripts", "tests", "waves", "do
 PATH = re.compile(r"(?:\./)?((?:%s)/[\w./-]+)" % "|".join(map(re.escape, FOLDERS)))
 TEST_NAME = re.compile(r"[a-z]+\.[a-z0-9_]+")
 REGISTERED = re.compile(r"bwmm_test\(\s*(\w+)\s+(\w+)|add_test\(\s*NAME\s+([\w.]+)")
+QUOTE = re.compile(r"^<!-- from (\S+) -->\n```\w*\n(.*?)^```$", re.S | re.M)
 FOREACH = re.compile(r"foreach\(\s*(\w+)\s+([^)]*)\)(.*?)endforeach", re.S)
 
 
@@ -62,10 +64,22 @@ def check_code(tree, path, number, code, tests):
         tree.report(path, number, f"`{code}`: no such ctest entry")
 
 
+def check_quotes(tree, path):
+    text = "\n".join(tree.lines(path))
+    for found in QUOTE.finditer(text):
+        number = text.count("\n", 0, found.start()) + 1
+        source = tree.root / found.group(1)
+        if not source.is_file():
+            tree.report(path, number, f"{found.group(1)}: no such file")
+        elif found.group(2) not in source.read_text(encoding="utf-8"):
+            tree.report(path, number, f"this block is not in {found.group(1)} any more")
+
+
 def check(tree):
     tests = registered_tests(tree)
     files = [path for path in tree.files() if path.suffix == ".md"]
     for path in files:
+        check_quotes(tree, path)
         fenced = False
         for number, line in enumerate(tree.lines(path), 1):
             if line.startswith("```"):

@@ -92,6 +92,12 @@ class SelfTest(unittest.TestCase):
                      "`sim_scripts/gone.sh --check`", "```\n./sim_scripts/gone.sh"):
             self.assert_finds("docs", "a.md", 2 + text.count("\n"), "\n" + text + "\n")
 
+    def test_docs_finds_code_that_is_not_in_the_file_it_names(self):
+        quote = "\n<!-- from model/isa/operand.h -->\n```cpp\n%s\n```\n"
+        result = run("docs", {"a.md": quote % '#include "model/support/check.h"'})
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assert_finds("docs", "a.md", 2, quote % "int gone;")
+
 
 if __name__ == "__main__":
     unittest.main()
