@@ -2,6 +2,7 @@
 
 import argparse
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -15,11 +16,12 @@ class Tree:
 
     def files(self):
         """Relative paths of git's files, new ones included; without git, all but build trees."""
-        command = ["git", "-C", self.root, "ls-files", "-z", "--cached", "--others",
-                   "--exclude-standard"]
-        listed = subprocess.run(command, capture_output=True, text=True, check=False)
-        inside = (self.root / ".git").exists() and listed.returncode == 0
-        if inside:
+        listed = None
+        if (self.root / ".git").exists() and shutil.which("git"):
+            command = ["git", "-C", self.root, "ls-files", "-z", "--cached", "--others",
+                       "--exclude-standard"]
+            listed = subprocess.run(command, capture_output=True, text=True, check=False)
+        if listed and listed.returncode == 0:
             names = [name for name in listed.stdout.split("\0") if name]
         else:
             names = [str(path.relative_to(self.root)) for path in self.root.rglob("*")]
