@@ -4,8 +4,8 @@
 
 #include "kernels/inputs/layer_config.h"
 #include "kernels/moe_cte/spec.h"
-#include "model/system/machine.h"
 #include "model/support/sim_error.h"
+#include "model/system/machine.h"
 
 namespace bwmm::app {
 namespace {

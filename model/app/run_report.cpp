@@ -70,10 +70,11 @@ std::string Line(std::string_view key, const std::string& value) {
 
 void AppendTimes(const RunReport& report, std::string& text) {
   const RunResult& result = report.result;
-  text += Line("machine", fmt::format("{}, {} cores, fidelity {}", report.machine.name, result.cores.size(),
-                              NameOf(report.fidelity)));
-  text += Line("cycles", fmt::format("{} TensorEngine cycles = {:.3f} us at {} MHz", result.cycles,
-                             result.seconds_modelled * 1e6, report.machine.clock.tensor_mhz));
+  text += Line("machine", fmt::format("{}, {} cores, fidelity {}", report.machine.name,
+                                      result.cores.size(), NameOf(report.fidelity)));
+  text +=
+      Line("cycles", fmt::format("{} TensorEngine cycles = {:.3f} us at {} MHz", result.cycles,
+                                 result.seconds_modelled * 1e6, report.machine.clock.tensor_mhz));
   text += Line("instructions", fmt::format("{}", result.instructions));
 
   text += fmt::format("\n{:<8} {:>12} {:>7}   {}\n", "engine", "instructions", "busy",
@@ -87,15 +88,16 @@ void AppendTimes(const RunReport& report, std::string& text) {
   }
   text += "\n";
   text += Line("bytes", fmt::format("HBM read {}, HBM write {}, sendrecv {}",
-                            Bytes(static_cast<double>(result.hbm_read)),
-                            Bytes(static_cast<double>(result.hbm_write)),
-                            Bytes(static_cast<double>(result.sendrecv))));
+                                    Bytes(static_cast<double>(result.hbm_read)),
+                                    Bytes(static_cast<double>(result.hbm_write)),
+                                    Bytes(static_cast<double>(result.sendrecv))));
   double macs = 0;
   for (const CoreResult& core : result.cores)
     macs += static_cast<double>(core.multiply_adds);
   if (macs > 0 && result.seconds_modelled > 0)
-    text += Line("throughput", fmt::format("{:.2f} TFLOPS over {} cores",
-                                   2 * macs / result.seconds_modelled / 1e12, result.cores.size()));
+    text += Line("throughput",
+                 fmt::format("{:.2f} TFLOPS over {} cores",
+                             2 * macs / result.seconds_modelled / 1e12, result.cores.size()));
 }
 
 }  // namespace
