@@ -12,9 +12,11 @@
 // Each core owns half of a block's 128-row tiles, so every output row is reduced once, and the down
 // bias is added once, after the sum. A token may be owned by different cores in different blocks:
 // the core_barrier on the output orders those updates. Loads of block n + 1 and its quantisation
-// are emitted before (6) and (7) of block n, so that they overlap.
+// are emitted before (6) and (7) of block n, and those among (3) and (4) of block n + 1, so that
+// they overlap.
 
 #include "kernels/moe_cte/block_tokens.h"
+#include "kernels/moe_cte/cross_core_rows.h"
 #include "kernels/moe_cte/gated_activation.h"
 #include "kernels/moe_cte/moe_cte.h"
 #include "kernels/moe_cte/mx_hidden.h"
@@ -45,8 +47,8 @@ BufferPlan PlanBuffers(const MoeCteArgs& args, std::int64_t sbuf_bytes) {
   // Working set per partition besides the rotating buffers: lanes, intermediate, block rows,
   // received and old rows, biases and index tiles.
   const std::int64_t fixed = 2 * (h / 4) * 2 + 2 * b * 4 * 2 + args.intermediate() / 1024 * b * 5 +
-                             (tiles + 2) * h * 2 + (args.down_bias ? 2 * h * 2 : 0) + 10 * b +
-                             4096 + MxWeights::DownBytes(args);
+                             2 * tiles * h * 2 + (args.down_bias ? 2 * h * 2 : 0) + 10 * b + 4096 +
+                             MxWeights::DownBytes(args);
   for (const BufferPlan plan : {BufferPlan{2, 2, 8}, BufferPlan{1, 2, 8}, BufferPlan{1, 1, 4}}) {
     const std::int64_t bytes = fixed + plan.gate_up * MxWeights::GateUpBytes(args) +
                                plan.quantized * (h / 512) * b * 5 + plan.gather_groups * h / 2;
@@ -66,7 +68,9 @@ class Kernel {
         tokens_(nki, args, 3),
         hidden_(nki, args, plan.quantized, plan.gather_groups),
         weights_(nki, args, plan.gate_up, 1),
-        middle_(nki, args, DType::kBf16, args.block_size) {
+        middle_(nki, args, DType::kBf16, args.block_size),
+        output_(nki, args, tokens_),
+        steps_per_sub_tile_(1 + output_.steps() / (4 * i_tiles_)) {
     const std::int64_t b = args.block_size;
     // Gate and up share four of the eight PSUM banks.
     const int turns = b <= 256 ? 3 : (b <= 512 ? 2 : 1);
@@ -76,9 +80,6 @@ class Kernel {
     inter_ = nki.RotatingSbuf("intermediate", 2, DType::kBf16, 128, {b, 4});
     inter_x4_ = nki.RotatingSbuf("intermediate_x4", 1, DType::kFp8E4M3FnX4, 128, {i_tiles_, b});
     inter_scale_ = nki.RotatingSbuf("intermediate_scale", 1, DType::kE8M0, 128, {i_tiles_, b});
-    rows_ = nki.RotatingSbuf("block_rows", tokens_.tiles(), DType::kBf16, 128, {args.hidden()});
-    received_ = nki.RotatingSbuf("received_rows", 1, DType::kBf16, 128, {args.hidden()});
-    old_ = nki.RotatingSbuf("old_rows", 1, DType::kBf16, 128, {args.hidden()});
   }
 
   void Run() {
@@ -99,6 +100,7 @@ class Kernel {
       if (more)
         LoadRows(n + 1);
       ProjectGateUp(n);
+      output_.Finish();
       if (more)
         weights_.LoadGateUp(n + 1, tokens_.expert(n + 1));
       ProjectDown(n);
@@ -106,10 +108,9 @@ class Kernel {
         weights_.LoadDown(n + 1, tokens_.expert(n + 1));
         hidden_.TransposeAndQuantize(n + 1);
       }
-      ReduceAndAccumulate(n);
-      if (more)
-        nki_.core_barrier(args_.output);
+      output_.Exchange(n, weights_.down_bias(n));  // (6), (7)
     }
+    output_.Finish();
   }
 
  private:
@@ -128,6 +129,7 @@ class Kernel {
         MatmulGateUp(up, n, 1, sub_tile);
         middle_.Apply(inter_[tile].Pick(2, lane), gate, up, weights_.gate_up_bias(n, 0, tile, lane),
                       weights_.gate_up_bias(n, 1, tile, lane));
+        output_.Step(steps_per_sub_tile_);  // of the block before
       }
       nki_.quantize_mx(inter_x4_[0].Pick(1, tile), inter_scale_[0].Pick(1, tile),
                        inter_[tile].Flat());
@@ -157,31 +159,9 @@ class Kernel {
                             weights_.down_scale(n).Pick(1, tile).Slice(1, h, kBank),
                             {.accumulate = tile > 0});
         }
-        nki_.tensor_copy(rows_[t].Slice(1, h, kBank), psum,
+        nki_.tensor_copy(output_.partial(t).Slice(1, h, kBank), psum,
                          chunk % 2 == 0 ? Engine::kScalar : Engine::kVector);
       }
-    }
-  }
-
-  void ReduceAndAccumulate(std::int64_t n) {  // (6), (7)
-    const int owned = tokens_.tiles() / 2;
-    const int self = nki_.program_id();
-    const View output = args_.output.At();
-    for (int t = 0; t < owned; ++t) {
-      const int mine = t + owned * self;
-      const int peers = t + owned * (1 - self);
-      const View& sum = received_[t];
-      const View& old = old_[t];
-      const View ids = tokens_.ids(n, mine);
-      nki_.sendrecv(sum, rows_[peers], 1 - self);
-      nki_.tensor_tensor(sum, rows_[mine], AluOp::kAdd, sum);
-      if (const auto bias = weights_.down_bias(n))
-        nki_.tensor_tensor(sum, sum, AluOp::kAdd, *bias);
-      if (args_.expert_affinities_scaling_mode == AffinityScalingMode::kPostScale)
-        nki_.tensor_scalar(sum, sum, AluOp::kMultiply, tokens_.affinity(n, mine));
-      nki_.dma_copy(old, output, {.gather = output.RowsAt(ids)});
-      nki_.tensor_tensor(sum, sum, AluOp::kAdd, old);
-      nki_.dma_copy(output, sum, {.scatter = output.RowsAt(ids)});
     }
   }
 
@@ -193,8 +173,10 @@ class Kernel {
   MxHidden hidden_;
   MxWeights weights_;
   GatedActivation middle_;
+  CrossCoreRows output_;
+  std::int64_t steps_per_sub_tile_;
   lang::RotatingTile gate_psum_, up_psum_, down_psum_;
-  lang::RotatingTile inter_, inter_x4_, inter_scale_, rows_, received_, old_;
+  lang::RotatingTile inter_, inter_x4_, inter_scale_;
 };
 
 }  // namespace

@@ -1,0 +1,55 @@
+// The end of a block in the I-shard variants: two cores' partial sums become output rows.
+//
+//   rows [B, H] of this core --sendrecv--> peer's half of the 128-row tiles
+//   out[ids] = out[ids] + p * ((mine + peer's) + bias)       this core's half, bf16 at each step
+//
+// Each core owns half of a block's tiles, so every row is summed once and the bias is added once,
+// after the sum. A token may be owned by different cores in different blocks: the core_barrier at
+// the end of Finish orders their updates of the output.
+//
+// The element-wise half is emitted in chunks between the next block's sub-tiles (Step), so that
+// neither waits long for the VectorEngine.
+#pragma once
+
+#include <optional>
+
+#include "kernels/lang/core.h"
+#include "kernels/moe_cte/block_tokens.h"
+#include "kernels/moe_cte/moe_cte.h"
+
+namespace bwmm::kernels {
+
+class CrossCoreRows {
+ public:
+  CrossCoreRows(lang::Core& nki, const MoeCteArgs& args, const BlockTokens& tokens);
+
+  // [128, H]: where the down projection of a block leaves its partial sums, tile by tile.
+  const lang::View& partial(int tile) const { return partial_[tile]; }
+
+  // The DMA half of block `n`: sends the peer's partial sums, fetches old rows. `bias` is [128, H].
+  void Exchange(std::int64_t n, const std::optional<lang::View>& bias);
+  // Emits up to `count` chunks of the element-wise half of the block exchanged last.
+  void Step(std::int64_t count);
+  // Emits what is left of it, the scatter, and the barrier if another block follows.
+  void Finish();
+
+  // Chunks of a block.
+  std::int64_t steps() const { return owned_ * chunks_; }
+
+ private:
+  // Tile t of this core's half, counted in the block.
+  int Mine(int t) const { return t + owned_ * nki_.program_id(); }
+  int Peers(int t) const { return t + owned_ * (1 - nki_.program_id()); }
+
+  lang::Core& nki_;
+  const MoeCteArgs& args_;
+  const BlockTokens& tokens_;
+  int owned_;            // 128-row tiles of a block that end on this core
+  std::int64_t chunks_;  // of one row tile
+  lang::RotatingTile partial_, received_, old_;
+  std::optional<std::int64_t> pending_;  // the block exchanged and not finished
+  std::optional<lang::View> bias_;
+  std::int64_t step_ = 0;
+};
+
+}  // namespace bwmm::kernels
