@@ -51,6 +51,24 @@ double RunningSumError(double magnitude, int steps, bool worst_case) {
   return count * kUnitFp32 * magnitude;
 }
 
+// A stretch of I that one panel covers, and the core that sums it.
+struct DownPass {
+  int first;
+  int depth;
+  int core;
+};
+
+std::vector<DownPass> DownPasses(const MoeCteProblem& problem) {
+  const int cores = problem.split_intermediate ? 2 : 1;
+  const int share = problem.intermediate / cores;
+  std::vector<DownPass> passes;
+  for (int core = 0; core < cores; ++core) {
+    for (int at = 0; at < share; at += kPassRows)
+      passes.push_back({core * share + at, std::min(kPassRows, share - at), core});
+  }
+  return passes;
+}
+
 }  // namespace
 
 // One of gate and up for all rows and one panel of columns: value and bound before the bias.
@@ -106,8 +124,11 @@ void ExpertEvaluator::Project(int expert, int half, int column, const Matrix& x,
       const double x_norm = Norm(x[r] + pass * kPassRows, depth);
       for (int c = 0; c < kColumns; ++c) {
         out.value[r][c] += sums[r].value[c];
-        if (weights_.mx())  // the bf16 accumulator rounds after every pass
-          out.error[r][c] += kUnitBf16 * std::abs(out.value[r][c]) + kPassError * x_norm * norm[c];
+        if (weights_.mx()) {  // the bf16 accumulator rounds after every pass
+          double& error = out.error[r][c];
+          error += kPassError * x_norm * norm[c];
+          error += kUnitBf16 * (std::abs(out.value[r][c]) + error);
+        }
       }
     }
   }
@@ -163,7 +184,7 @@ void ExpertEvaluator::GateUpColumns(int expert, int column, const Matrix& x,
       a_error += (kUnitBf16 + 8 * kUnitFp32) * (std::abs(a) + a_error);
       const double y = a * b;
       double y_error = std::abs(a) * b_error + std::abs(b) * a_error + a_error * b_error;
-      y_error += kUnitBf16 * (std::abs(y) + y_error);
+      y_error += kUnitBf16 * (std::abs(y) + y_error) + kTiny;
       out.value[r][at] = y;
       out.error[r][at] = y_error;
       out.variance[r][at] = VarianceOf(y_error);
@@ -189,9 +210,59 @@ void ExpertEvaluator::AddQuantisation(int row, Intermediate& out) const {
       const double magnitude = std::abs(value[j]) + error[j];
       const double step = std::max(HalfStepE4M3Fn(std::min(magnitude, saturation), exponent),
                                    magnitude - saturation);
-      const double exact_zero = magnitude == 0 ? 0 : step;
-      error[j] += exact_zero;
-      variance[j] += VarianceOf(exact_zero);
+      error[j] += step;
+      variance[j] += VarianceOf(step);
+    }
+  }
+}
+
+// The sums of one panel of the down projection, per row and column.
+struct ExpertEvaluator::DownSums {
+  explicit DownSums(int rows)
+      : half{Matrix(rows, kColumns), Matrix(rows, kColumns)},
+        variance(rows, kColumns),
+        worst(rows, kColumns),
+        rounding(rows, kColumns),
+        rounding_variance(rows, kColumns) {}
+  Matrix half[2];            // each core's sum over its part of I; all in the first if not split
+  Matrix variance;           // of what the intermediate's errors add up to
+  Matrix worst;              // their sum of magnitudes
+  Matrix rounding;           // roundings of the sums themselves, worst case
+  Matrix rounding_variance;  // and their variance
+  std::array<double, kColumns> norm_squared{};  // of the weights
+};
+
+void ExpertEvaluator::SumDown(int expert, int column, const Intermediate& y, DownSums& out) const {
+  const int rows = static_cast<int>(y.value.data.size()) / y.value.columns;
+  const std::size_t stride = y.value.columns;
+  const auto panel = std::make_unique<Panel>();
+  std::vector<PanelSums> sums(rows), squares(rows), magnitudes(rows);
+  for (const auto& [at, depth, core] : DownPasses(problem_)) {
+    weights_.ReadDown(expert, at, depth, column, *panel);
+    std::array<double, kColumns> norm;
+    for (int c = 0; c < kColumns; ++c) {
+      norm[c] = Norm(&panel->weight[0][c], depth, kColumns);
+      out.norm_squared[c] += Square(norm[c]);
+    }
+    Multiply(*panel, depth, y.value[0] + at, stride, rows, sums.data());
+    panel->Map([](double w) { return std::abs(w); });
+    Multiply(*panel, depth, y.error[0] + at, stride, rows, magnitudes.data());
+    panel->Map(Square);
+    Multiply(*panel, depth, y.variance[0] + at, stride, rows, squares.data());
+    Matrix& half = out.half[core];
+    for (int r = 0; r < rows; ++r) {
+      const double y_norm = Norm(y.value[r] + at, depth);
+      for (int c = 0; c < kColumns; ++c) {
+        half[r][c] += sums[r].value[c];
+        out.variance[r][c] += squares[r].value[c];
+        out.worst[r][c] += magnitudes[r].value[c];
+        if (weights_.mx()) {  // the bf16 accumulator rounds after every pass
+          const double error = kUnitBf16 * (std::abs(half[r][c]) + out.rounding[r][c]) +
+                               kPassError * y_norm * norm[c];
+          out.rounding[r][c] += error;
+          out.rounding_variance[r][c] += VarianceOf(error);
+        }
+      }
     }
   }
 }
@@ -199,77 +270,44 @@ void ExpertEvaluator::AddQuantisation(int row, Intermediate& out) const {
 void ExpertEvaluator::DownColumns(int expert, int column, const Intermediate& y,
                                   ExpertResult& out) const {
   const int rows = static_cast<int>(y.value.data.size()) / y.value.columns;
-  const int passes = (problem_.intermediate + kPassRows - 1) / kPassRows;
-  const int columns = std::min(kColumns, problem_.hidden - column);
-  const std::size_t stride = y.value.columns;
-  const auto panel = std::make_unique<Panel>();
-  std::vector<PanelSums> sums(rows), squares(rows), magnitudes(rows);
-  // Per row and column: sums of each core's half, of variances, of worst cases, of roundings.
-  std::array<Matrix, 2> half = {Matrix(rows, kColumns), Matrix(rows, kColumns)};
-  Matrix variance(rows, kColumns), worst(rows, kColumns), rounding(rows, kColumns);
-  std::array<double, kColumns> norm_squared{};
-  for (int pass = 0; pass < passes; ++pass) {
-    const int depth = weights_.ReadDown(expert, pass, column, *panel);
-    const std::ptrdiff_t at = std::ptrdiff_t{pass} * kPassRows;
-    std::array<double, kColumns> norm;
-    for (int c = 0; c < kColumns; ++c) {
-      norm[c] = Norm(&panel->weight[0][c], depth, kColumns);
-      norm_squared[c] += Square(norm[c]);
-    }
-    Multiply(*panel, depth, y.value[0] + at, stride, rows, sums.data());
-    for (auto& row : panel->weight)
-      for (double& w : row)
-        w = std::abs(w);
-    Multiply(*panel, depth, y.error[0] + at, stride, rows, magnitudes.data());
-    for (auto& row : panel->weight)
-      for (double& w : row)
-        w = w * w;
-    Multiply(*panel, depth, y.variance[0] + at, stride, rows, squares.data());
-    const int core = problem_.split_intermediate && 2 * pass >= passes ? 1 : 0;
-    for (int r = 0; r < rows; ++r) {
-      const double y_norm = Norm(y.value[r] + at, depth);
-      for (int c = 0; c < columns; ++c) {
-        half[core][r][c] += sums[r].value[c];
-        variance[r][c] += squares[r].value[c];
-        worst[r][c] += magnitudes[r].value[c];
-        if (weights_.mx()) {
-          const double error =
-              kUnitBf16 * std::abs(half[core][r][c]) + kPassError * y_norm * norm[c];
-          rounding[r][c] += error;
-          variance[r][c] += VarianceOf(error);
-        }
-      }
-    }
-  }
+  DownSums sums(rows);
+  SumDown(expert, column, y, sums);
+  const bool mx = weights_.mx();
+  const bool split = problem_.split_intermediate;
+  const double passes = static_cast<double>(DownPasses(problem_).size());
   const int steps = problem_.intermediate + problem_.intermediate / 128 + 2;
+  const int columns = std::min(kColumns, problem_.hidden - column);
   for (int c = 0; c < columns; ++c) {
     const std::size_t bias_at = std::size_t(expert) * problem_.hidden + column + c;
     const double bias = problem_.down_bias == nullptr ? 0 : DecodeBf16(problem_.down_bias[bias_at]);
     for (int r = 0; r < rows; ++r) {
-      const double spread = problem_.worst_case
-                                ? worst[r][c]
-                                : std::min(worst[r][c], kLambda * std::sqrt(variance[r][c]));
-      const double sum = half[0][r][c] + half[1][r][c];
-      const double value = sum + bias;
-      const double near = spread + rounding[r][c];
+      const double likely = kLambda * std::sqrt(sums.variance[r][c]);
+      const double spread =
+          problem_.worst_case ? sums.worst[r][c] : std::min(sums.worst[r][c], likely);
+      double rounding = sums.rounding[r][c];
+      double variance = sums.variance[r][c] + sums.rounding_variance[r][c];
       const auto round = [&](double unit, double magnitude) {
-        rounding[r][c] += unit * (std::abs(magnitude) + near);
-        variance[r][c] += VarianceOf(unit * magnitude);
+        rounding += unit * (std::abs(magnitude) + spread + rounding);
+        variance += VarianceOf(unit * magnitude);
       };
-      if (!weights_.mx()) {
-        rounding[r][c] +=
-            RunningSumError(Norm(y.value[r], problem_.intermediate) * std::sqrt(norm_squared[c]),
-                            steps, problem_.worst_case);
+      if (mx) {
+        rounding += passes * kUnitBf16 * spread;  // the accumulator held the spread as well
+      } else {
+        const double norms =
+            Norm(y.value[r], problem_.intermediate) * std::sqrt(sums.norm_squared[c]);
+        rounding += RunningSumError(norms, steps, problem_.worst_case);
       }
-      if (problem_.split_intermediate) {
-        round(weights_.mx() ? 0 : kUnitBf16, half[0][r][c]);  // fp32 halves leave as bf16
-        round(weights_.mx() ? 0 : kUnitBf16, half[1][r][c]);
+      const double sum = sums.half[0][r][c] + sums.half[1][r][c];
+      if (split && !mx) {  // the fp32 halves leave PSUM as bf16
+        round(kUnitBf16, sums.half[0][r][c]);
+        round(kUnitBf16, sums.half[1][r][c]);
+      }
+      if (split)
         round(kUnitBf16, sum);
-      }
-      round(weights_.mx() || problem_.split_intermediate ? kUnitBf16 : kUnitFp32, value);
-      out.value[r][column + c] = value;
-      out.bound[r][column + c] = spread + rounding[r][c];
-      out.variance[r][column + c] = variance[r][c];
+      round(mx || split ? kUnitBf16 : kUnitFp32, sum + bias);
+      out.value[r][column + c] = sum + bias;
+      out.bound[r][column + c] = spread + rounding;
+      out.variance[r][column + c] = variance;
     }
   }
 }

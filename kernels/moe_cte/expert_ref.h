@@ -10,9 +10,12 @@
 
 namespace bwmm::reference {
 
-inline constexpr double kUnitBf16 = 0x1p-8;  // half a unit in the last place, relative
+// Half a unit in the last place, relative. A bf16 result is rounded to fp32 first, which the factor
+// of the bf16 unit pays for.
 inline constexpr double kUnitFp32 = 0x1p-24;
-inline constexpr double kLambda = 8;  // standard deviations that a sum may be off
+inline constexpr double kUnitBf16 = 0x1.0004p-8;
+inline constexpr double kTiny = 0x1p-130;  // above half a step of the subnormals of both
+inline constexpr double kLambda = 8;       // standard deviations that a sum may be off
 
 // Rows by columns, row-major.
 struct Matrix {
@@ -50,11 +53,13 @@ class ExpertEvaluator {
     Matrix variance;  // error^2 / 3, the errors of the parts apart
   };
   struct Projection;
+  struct DownSums;
 
   Matrix GatherHidden(int expert, std::span<const std::int32_t> tokens) const;
   void GateUpColumns(int expert, int column, const Matrix& x, Intermediate& out) const;
   void Project(int expert, int half, int column, const Matrix& x, Projection& out) const;
   void AddQuantisation(int row, Intermediate& out) const;
+  void SumDown(int expert, int column, const Intermediate& y, DownSums& out) const;
   void DownColumns(int expert, int column, const Intermediate& y, ExpertResult& out) const;
   double Bias(int expert, int half, int i) const;
 

@@ -54,7 +54,7 @@ class Accumulator {
         const double product = mx_ && problem_.scaling == Scaling::kPost
                                    ? kUnitBf16 * (std::abs(term) + error)
                                    : 4 * kUnitFp32 * (std::abs(term) + error);
-        const double sum = kUnitBf16 * magnitude_[at];
+        const double sum = kUnitBf16 * magnitude_[at] + (term == 0 ? 0 : kTiny);
         result_.output[at] += term;
         result_.bound[at] += error + product + sum;
         result_.sigma[at] +=

@@ -18,6 +18,14 @@ using Vec = double __attribute__((vector_size(kColumns * sizeof(double) / 2)));
 
 struct Panel {
   alignas(64) double weight[kPassRows][kColumns];
+
+  template <typename Function>
+  void Map(const Function& function) {
+    for (auto& row : weight) {
+      for (double& w : row)
+        w = function(w);
+    }
+  }
 };
 
 struct PanelSums {

@@ -104,7 +104,7 @@ int WeightReader::ReadGateUp(int expert, int half, int pass, int column, Panel& 
   return depth;
 }
 
-int WeightReader::ReadDown(int expert, int pass, int column, Panel& panel) const {
+void WeightReader::ReadDown(int expert, int first, int depth, int column, Panel& panel) const {
   Clear(panel);
   const std::size_t width = problem_.hidden;
   const std::size_t height = problem_.intermediate;
@@ -113,22 +113,20 @@ int WeightReader::ReadDown(int expert, int pass, int column, Panel& panel) const
   if (mx_) {
     const std::size_t tiles = height / kPassRows;
     for (std::size_t p = 0; p < kPartitions; ++p) {
-      const std::size_t row = (e * kPartitions + p) * tiles + pass;
-      const std::size_t scale_row = (e * kScaleRows + p / 8) * tiles + pass;
+      const std::size_t row = (e * kPartitions + p) * tiles + first / kPassRows;
+      const std::size_t scale_row = (e * kScaleRows + p / 8) * tiles + first / kPassRows;
       DecodeMxRow(problem_.down_weight, row * width + column, problem_.down_scale,
                   scale_row * width + column, columns, &panel.weight[p * kLanes]);
     }
-    return kPassRows;
+    return;
   }
   const auto* scales = static_cast<const float*>(problem_.down_scale);
   if (scales != nullptr)
     scales += e * width + column;
-  const int depth = std::min(kPassRows, problem_.intermediate - pass * kPassRows);
   for (int k = 0; k < depth; ++k) {
-    DecodePlainRow(problem_.down_weight, (e * height + pass * kPassRows + k) * width + column,
-                   scales, columns, panel.weight[k]);
+    DecodePlainRow(problem_.down_weight, (e * height + first + k) * width + column, scales, columns,
+                   panel.weight[k]);
   }
-  return depth;
 }
 
 }  // namespace bwmm::reference

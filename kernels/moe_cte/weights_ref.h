@@ -21,10 +21,11 @@ class WeightReader {
   int OrderOfHidden(int h) const;
   int OrderOfIntermediate(int i) const;
 
-  // Contraction elements `pass * 512 ..` of columns `column ..`; returns how many. Columns beyond
-  // the matrix are zero. half: 0 gate, 1 up.
+  // Up to 512 contraction elements of 16 columns from `column` on; columns beyond the matrix are
+  // zero. Gate (half 0) or up (1): elements from 512 pass on, returns how many. Down: `depth` from
+  // `first` on, which with MX weights is one whole tile.
   int ReadGateUp(int expert, int half, int pass, int column, Panel& panel) const;
-  int ReadDown(int expert, int pass, int column, Panel& panel) const;
+  void ReadDown(int expert, int first, int depth, int column, Panel& panel) const;
 
  private:
   // One row of the weight tensor: `columns` words from element `at`, scales from `scale_at`.
