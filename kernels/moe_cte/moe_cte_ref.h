@@ -7,7 +7,7 @@
 // for every block row with a real token t, x = hidden[t]. With MX weights x is first quantised as
 // quantize_mx does it (e4m3fn, one scale per 8 partitions x 4 lanes): that step is deterministic
 // and part of the meaning. The intermediate is not quantised; its quantisation is in the bound.
-// docs/error_bounds.md derives the bound.
+// docs/numerics.md, "Error bounds of a run", derives the bound.
 #pragma once
 
 #include <cstddef>
