@@ -58,7 +58,7 @@ DenseExperts LoadLlama2c(const std::filesystem::path& path, const LayerConfig& c
                 sizeof(float) * matrix);
     return values;
   };
-  return {.gate = read(at), .up = read(at + 2 * matrix), .down = read(at + matrix), .biases = {}};
+  return {.gate = read(at), .up = read(at + 2 * matrix), .down = read(at + matrix)};
 }
 
 std::vector<float> LoadMatrix(const std::filesystem::path& path, const char* name,
@@ -104,8 +104,7 @@ DenseExperts LoadDenseExperts(const std::filesystem::path& path, const LayerConf
   const std::int64_t i = config.intermediate;
   DenseExperts experts{.gate = LoadMatrix(path, "gate_proj", {e, i, h}),
                        .up = LoadMatrix(path, "up_proj", {e, i, h}),
-                       .down = LoadMatrix(path, "down_proj", {e, h, i}),
-                       .biases = {}};
+                       .down = LoadMatrix(path, "down_proj", {e, h, i})};
   if (config.gate_up_bias) {
     experts.biases.gate = LoadMatrix(path, "gate_bias", {e, i});
     experts.biases.up = LoadMatrix(path, "up_bias", {e, i});

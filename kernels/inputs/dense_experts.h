@@ -11,17 +11,17 @@ namespace bwmm::inputs {
 
 // Row-major; empty where a layer has no such bias.
 struct ExpertBiases {
-  std::vector<float> gate;  // [E, I]
-  std::vector<float> up;    // [E, I]
-  std::vector<float> down;  // [E, H]
+  std::vector<float> gate = {};  // [E, I]
+  std::vector<float> up = {};    // [E, I]
+  std::vector<float> down = {};  // [E, H]
 };
 
 // Rows are output channels, as in the checkpoints: y = W x.
 struct DenseExperts {
-  std::vector<float> gate;  // [E, I, H]
-  std::vector<float> up;    // [E, I, H]
-  std::vector<float> down;  // [E, H, I]
-  ExpertBiases biases;
+  std::vector<float> gate = {};  // [E, I, H]
+  std::vector<float> up = {};    // [E, I, H]
+  std::vector<float> down = {};  // [E, H, I]
+  ExpertBiases biases = {};
 };
 
 // Reads a llama2.c checkpoint (.bin), whose layers become experts, or a .safetensors file with

@@ -56,8 +56,7 @@ std::int64_t BytesOfShape(const std::vector<std::int64_t>& shape, int element_by
 }
 
 HostTensor Interpret(const RawTensor& raw, std::optional<DType> as, const std::string& place) {
-  HostTensor tensor{
-      .name = raw.name, .dtype = ChooseType(raw, as, place), .shape = raw.shape, .data = {}};
+  HostTensor tensor{.name = raw.name, .dtype = ChooseType(raw, as, place), .shape = raw.shape};
   if (raw.type->name == kNpyFloat64) {
     Convert<double, float>(raw.bytes, tensor.data, place);
   } else if (raw.type->name == kNpyInt64 || raw.type->name == kSafetensorsInt64) {

@@ -21,10 +21,10 @@ struct FileType {
 
 // The part of a file that holds one tensor, not yet interpreted.
 struct RawTensor {
-  std::string name;
+  std::string name = {};
   const FileType* type = nullptr;
-  std::vector<std::int64_t> shape;
-  std::span<const std::byte> bytes;
+  std::vector<std::int64_t> shape = {};
+  std::span<const std::byte> bytes = {};
 };
 
 // Copies and, for float64 and int64, converts. `place` opens every error text.

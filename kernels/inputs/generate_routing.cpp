@@ -91,8 +91,7 @@ Routing GenerateRouting(const RoutingOptions& o) {
   for (double& value : log_weight)
     value = o.sigma * popularity.Normal();
 
-  Routing routing{
-      .tokens = o.tokens, .experts = o.experts, .top_k = o.top_k, .expert = {}, .weight = {}};
+  Routing routing{.tokens = o.tokens, .experts = o.experts, .top_k = o.top_k};
   routing.expert.resize(static_cast<std::size_t>(o.tokens) * o.top_k);
   routing.weight.resize(routing.expert.size());
   Random noise(o.seed, 2);

@@ -13,10 +13,10 @@
 namespace bwmm::inputs {
 
 struct HostTensor {
-  std::string name;
+  std::string name = {};
   DType dtype = DType::kFp32;
-  std::vector<std::int64_t> shape;
-  std::vector<std::byte> data;  // empty: only the shape is known, which is all `timing` needs
+  std::vector<std::int64_t> shape = {};
+  std::vector<std::byte> data = {};  // empty: only the shape is known, which is all `timing` needs
 
   std::int64_t elements() const {
     std::int64_t count = 1;
@@ -30,8 +30,7 @@ struct HostTensor {
   // A tensor with all bytes zero, or without bytes.
   static HostTensor Zeros(std::string name, DType dtype, std::vector<std::int64_t> shape,
                           bool with_data = true) {
-    HostTensor tensor{
-        .name = std::move(name), .dtype = dtype, .shape = std::move(shape), .data = {}};
+    HostTensor tensor{.name = std::move(name), .dtype = dtype, .shape = std::move(shape)};
     if (with_data)
       tensor.data.resize(static_cast<std::size_t>(tensor.bytes()));
     return tensor;

@@ -35,10 +35,10 @@ struct LayerConfig {
   bool gate_up_bias = false;
   bool down_bias = false;
   // min(upper) and max(lower) on gate and up after their bias; each is exact in bf16.
-  std::optional<float> gate_clamp_upper;
-  std::optional<float> gate_clamp_lower;
-  std::optional<float> up_clamp_upper;
-  std::optional<float> up_clamp_lower;
+  std::optional<float> gate_clamp_upper = {};
+  std::optional<float> gate_clamp_lower = {};
+  std::optional<float> up_clamp_upper = {};
+  std::optional<float> up_clamp_lower = {};
   // Added to the up bias when tensors are built. GPT-OSS multiplies by (clamp(up, -7, 7) + 1),
   // which is clamp(up + 1, -6, 8): an offset of 1 and limits moved by 1.
   float up_offset = 0;
@@ -52,8 +52,8 @@ struct LayerConfig {
   double routing_sigma = 0.43;
 
   // Real tensors instead of seeded ones; relative to the file that names them.
-  std::string weights_file;  // a llama2.c .bin or a .safetensors with gate, up and down
-  std::string hidden_file;   // .npy or .safetensors of [.., H]
+  std::string weights_file = {};  // a llama2.c .bin or a .safetensors with gate, up and down
+  std::string hidden_file = {};   // .npy or .safetensors of [.., H]
 
   RoutingOptions RoutingFor(int tokens, std::uint64_t seed) const;
 };

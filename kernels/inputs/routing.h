@@ -18,8 +18,8 @@ struct Routing {
   int tokens = 0;
   int experts = 0;
   int top_k = 0;
-  std::vector<std::int32_t> expert;  // [tokens * top_k], kUnusedSlot where a slot is empty
-  std::vector<float> weight;         // [tokens * top_k], 0 where a slot is empty
+  std::vector<std::int32_t> expert = {};  // [tokens * top_k], kUnusedSlot where a slot is empty
+  std::vector<float> weight = {};         // [tokens * top_k], 0 where a slot is empty
 };
 
 // A CSV file with the columns token, slot, expert and weight in any order. The first `tokens`

@@ -97,8 +97,7 @@ Entry ParseEntry(const std::string& name, const Json& json, std::int64_t data_by
   Entry entry;
   entry.raw = {.name = name,
                .type = &TypeOf(json["dtype"].get<std::string>(), place),
-               .shape = Integers(json, "shape", place),
-               .bytes = {}};
+               .shape = Integers(json, "shape", place)};
   const std::vector<std::int64_t> offsets = Integers(json, "data_offsets", place);
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data_bytes) {
     throw SimError("{}: data_offsets [{}], two ascending offsets up to {} are needed", place,

@@ -77,6 +77,11 @@ Limits LimitsOf(Function function) {
 }  // namespace
 
 double Evaluate(Function function, double x) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const bool gated = function == Function::kSilu || function == Function::kSwish ||
+                     function == Function::kGelu || function == Function::kGeluTanh;
+  if (gated && x == -kInf)
+    return -0.0;  // the limit; the formula would say -Inf * 0
   switch (function) {
     case Function::kIdentity:
       return x;

@@ -7,8 +7,8 @@
 namespace bwmm::reference {
 namespace {
 
-// The root mean square of a row may exceed its over-estimated sigma by this: rows are short enough
-// to scatter, and elements of a row share the errors of one intermediate.
+// No rounding error exceeds its bound, sqrt(3) times the sigma a uniform one would have: with signs
+// that do not conspire, the root mean square of a row stays below that many sigmas.
 constexpr double kMaxRmsRatio = 2;
 
 double UlpBf16(double magnitude) {

@@ -65,9 +65,9 @@ struct MoeCteProblem {
 struct MoeCteResult {
   int tokens = 0;
   int hidden = 0;
-  std::vector<double> output;  // [T, H]; a token without rows is 0
-  std::vector<double> bound;   // |machine - output| may be this much
-  std::vector<double> sigma;   // standard deviation of that difference, over-estimated
+  std::vector<double> output = {};  // [T, H]; a token without rows is 0
+  std::vector<double> bound = {};   // |machine - output| may be this much
+  std::vector<double> sigma = {};   // its standard deviation, were the roundings uniform
 };
 
 MoeCteResult RunMoeCte(const MoeCteProblem& problem);

@@ -1,0 +1,186 @@
+#!/usr/bin/python3
+"""Bad input: exit code 2, nothing on stdout, one line on stderr that names the thing, its value
+and what is allowed, and no file left behind.
+
+Usage: bad_input_test.py path/to/bwmm
+"""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy
+
+BWMM = sys.argv.pop(1)
+SMALL = ["--model", "stories260k", "--tokens", "8"]
+
+
+class BadInput(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def refused(self, arguments, *parts):
+        result = subprocess.run(
+            [BWMM, *arguments], capture_output=True, text=True, timeout=120, check=False
+        )
+        self.assertEqual(result.returncode, 2, result.stderr + result.stdout)
+        self.assertEqual(result.stdout, "")
+        lines = result.stderr.splitlines()
+        self.assertEqual(len(lines), 1, result.stderr)
+        for part in parts:
+            self.assertIn(part, lines[0])
+
+    def write(self, name, data):
+        path = self.folder / name
+        if isinstance(data, bytes):
+            path.write_bytes(data)
+        else:
+            path.write_text(data, encoding="utf-8")
+        return str(path)
+
+    def routing(self, *lines):
+        return self.write("routing.csv", "\n".join(["token,slot,expert,weight", *lines]) + "\n")
+
+    # The command line
+
+    def test_no_subcommand(self):
+        self.refused([], "subcommand")
+
+    def test_unknown_option(self):
+        self.refused(["run", "--model", "stories260k", "--tokenz", "3"], "--tokenz")
+
+    def test_unknown_variant(self):
+        self.refused(["run", *SMALL, "--variant", "shard_on_j"], "shard_on_j", "shard_on_i_mx")
+
+    def test_variant_that_is_not_there(self):
+        for variant in ("shard_on_i", "shard_on_i_hybrid", "shard_on_i_dropping",
+                        "shard_on_block_mx", "shard_on_i_mx_hybrid"):
+            self.refused(["run", *SMALL, "--variant", variant], variant, "not there yet",
+                         "shard_on_block", "shard_on_i_mx")
+
+    def test_unknown_model(self):
+        self.refused(["run", "--model", "gpt-9"], "gpt-9", "gpt-oss-20b", "mixtral-8x7b")
+
+    def test_neither_model_nor_config(self):
+        self.refused(["run"], "--model", "--config")
+
+    def test_unknown_fidelity(self):
+        self.refused(["run", *SMALL, "--fidelity", "exact"], "exact", "rtl, fast, timing")
+
+    def test_unknown_machine(self):
+        self.refused(["run", *SMALL, "--machine", "trn9"], "trn9", "trn3")
+
+    def test_unknown_settings(self):
+        self.refused(["run", *SMALL, "--set", "model.hiden=3"], "model.hiden", "model.", "hidden")
+        self.refused(["run", *SMALL, "--set", "machine.clock.tensor=3"], "machine.clock.tensor")
+        self.refused(["run", *SMALL, "--set", "tokens=3"], "tokens=3", "model.", "machine.")
+        self.refused(["run", *SMALL, "--set", "model.hidden"], "model.hidden", "key=value")
+
+    def test_settings_out_of_range(self):
+        self.refused(["run", *SMALL, "--set", "model.experts=0"], "experts", "0")
+        self.refused(["run", *SMALL, "--set", "machine.dma.engines=0"], "engines", "0")
+
+    def test_tokens_zero_or_negative(self):
+        for tokens in ("0", "-5"):
+            self.refused(["run", "--model", "stories260k", "--tokens", tokens], "tokens", tokens)
+
+    def test_top_k_above_experts(self):
+        self.refused(["run", *SMALL, "--set", "model.top_k=6"], "top_k", "6", "5")
+
+    def test_list_of_something_else(self):
+        self.refused(["list", "kernels"], "kernels", "models")
+
+    def test_wave_needs_rtl(self):
+        path = self.folder / "out.fst"
+        self.refused(["run", *SMALL, "--wave", str(path)], "--wave", "rtl")
+        self.assertFalse(path.exists())
+
+    # What the machine cannot do
+
+    def test_mx_on_trn2(self):
+        self.refused(["run", *SMALL, "--machine", "trn2"], "MX needs generation 4 (trn3)")
+        self.refused(["quantize", "--machine", "trn2"], "generation 4 (trn3)")
+        self.refused(["matmul", "--machine", "trn2", "--dtype", "float8_e4m3fn_x4"],
+                     "generation 4 (trn3)")
+
+    def test_shape_that_does_not_fit_sbuf_prints_the_live_buffers(self):
+        self.refused(
+            ["run", "--model", "mixtral-8x7b", "--variant", "shard_on_block", "--tokens", "8"],
+            "sbuf", "does not fit", "live:", "gate_up_weight")
+
+    # Routing files
+
+    def run_routing(self, *lines):
+        return ["run", "--model", "stories260k", "--tokens", "2", "--routing",
+                self.routing(*lines)]
+
+    def test_expert_id_out_of_range(self):
+        self.refused(self.run_routing("0,0,1,0.5", "1,0,5,0.5"), "routing.csv:3", "5")
+        self.refused(self.run_routing("0,0,-2,0.5", "1,0,0,0.5"), "routing.csv:2", "-2")
+
+    def test_routing_weight_that_is_no_number(self):
+        self.refused(self.run_routing("0,0,1,nan", "1,0,0,0.5"), "routing.csv:2", "nan")
+        self.refused(self.run_routing("0,0,1,inf", "1,0,0,0.5"), "routing.csv:2", "inf")
+        self.refused(self.run_routing("0,0,1,lots", "1,0,0,0.5"), "routing.csv:2", "lots")
+
+    def test_too_few_tokens_in_a_routing_file(self):
+        self.refused(self.run_routing("0,0,1,0.5"), "1", "2")
+
+    def test_missing_files(self):
+        gone = str(self.folder / "gone")
+        self.refused(["run", *SMALL, "--routing", gone + ".csv"], "gone.csv")
+        self.refused(["run", "--config", gone + ".toml"], "gone.toml")
+        self.refused(["run", *SMALL, "--machine", gone + ".toml"], "gone.toml")
+        self.refused(["matmul", "--stationary", gone + ".npy"], "gone.npy")
+
+    # Tensor files
+
+    def npy(self, name, array):
+        path = self.folder / name
+        numpy.save(path, array)
+        return path
+
+    def test_truncated_tensor_file(self):
+        path = self.npy("s.npy", numpy.zeros((128, 128), numpy.float32))
+        path.write_bytes(path.read_bytes()[:-7])
+        self.refused(["matmul", "--stationary", str(path)], "s.npy")
+
+    def test_tensor_file_of_a_wrong_dtype(self):
+        path = self.npy("s.npy", numpy.zeros((128, 128), numpy.complex64))
+        self.refused(["matmul", "--stationary", str(path)], "s.npy", "c8")
+        path = self.npy("i.npy", numpy.zeros((128, 128), numpy.int32))
+        self.refused(["matmul", "--stationary", str(path)], "i.npy", "int32")
+
+    def test_tensor_file_of_a_wrong_shape(self):
+        path = self.npy("s.npy", numpy.zeros((128, 64), numpy.float32))
+        self.refused(["matmul", "--stationary", str(path)], "s.npy", "[128, 64]", "[128, 128]")
+
+    def test_matmul_sizes(self):
+        self.refused(["matmul", "--k", "129"], "--k", "129", "128")
+        self.refused(["matmul", "--m", "0"], "--m", "0")
+        self.refused(["matmul", "--n", "5000"], "--n", "5000", "4096")
+        self.refused(["matmul", "--dtype", "int8"], "int8", "bfloat16")
+
+    def test_quantize_sizes(self):
+        self.refused(["quantize", "--partitions", "33"], "--partitions", "33", "32")
+        self.refused(["quantize", "--columns", "6"], "--columns", "6")
+        self.refused(["quantize", "--rule", "floor"], "floor", "x2, ocp")
+
+    def test_output_that_cannot_be_written(self):
+        target = str(self.folder / "no" / "such" / "out.json")
+        self.refused_after_run(["matmul", "--k", "8", "--m", "8", "--n", "8", "--json", target])
+
+    def refused_after_run(self, arguments):
+        result = subprocess.run(
+            [BWMM, *arguments], capture_output=True, text=True, timeout=120, check=False
+        )
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("cannot be written", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,245 @@
+// The reference against a second opinion: equal where nothing rounds, inside the bound where the
+// machine's roundings are imitated, outside it when a mistake is made.
+#include "kernels/moe_cte/moe_cte_ref.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "kernels/inputs/block_layout.h"
+#include "kernels/moe_cte/reference_problem.h"
+#include "tests/kernels/moe_cte_naive.h"
+
+namespace bwmm {
+namespace {
+
+using inputs::AffinityScaling;
+using inputs::LayerConfig;
+using inputs::WeightLayout;
+
+constexpr std::uint64_t kSeed = 20;
+constexpr int kTokens = 5;
+
+struct Layer {
+  Layer(LayerConfig layer_config, WeightLayout layout, int tokens)
+      : config(std::move(layer_config)),
+        routing(inputs::GenerateRouting(config.RoutingFor(tokens, kSeed))),
+        blocks(inputs::BuildBlockLayout(routing, {.block_size = 8})),
+        tensors(inputs::BuildLayer(config, routing, layout, kSeed, true)),
+        problem(ReferenceProblem(config, tensors, blocks)) {}
+
+  LayerConfig config;
+  inputs::Routing routing;
+  inputs::BlockLayout blocks;
+  inputs::LayerTensors tensors;
+  reference::MoeCteProblem problem;
+};
+
+// GPT-OSS in small: biases, clamps that bite, sizes that need padding.
+LayerConfig SmallConfig() {
+  return {.name = "small",
+          .hidden = 600,
+          .intermediate = 700,
+          .experts = 3,
+          .top_k = 2,
+          .activation = Activation::kSwish,
+          .gate_up_bias = true,
+          .down_bias = true,
+          .gate_clamp_upper = 1.0f,
+          .up_clamp_upper = 2.0f,
+          .up_clamp_lower = -1.0f,
+          .up_offset = 1};
+}
+
+std::string NameOfCase(const testing::TestParamInfo<WeightLayout>& info) {
+  return std::string(inputs::NameOf(info.param));
+}
+
+class MoeCteRef : public testing::TestWithParam<WeightLayout> {};
+
+INSTANTIATE_TEST_SUITE_P(Layouts, MoeCteRef,
+                         testing::Values(WeightLayout::kBf16, WeightLayout::kFp8,
+                                         WeightLayout::kMxfp4, WeightLayout::kMxfp8E4M3,
+                                         WeightLayout::kMxfp8E5M2),
+                         NameOfCase);
+
+void ExpectEqualToNaive(const Layer& layer) {
+  const reference::MoeCteResult result = reference::RunMoeCte(layer.problem);
+  const std::vector<double> naive = NaiveMoe(layer.config, layer.tensors, layer.routing).Run();
+  ASSERT_EQ(result.output.size(), naive.size());
+  double largest = 0;
+  for (const double value : naive)
+    largest = std::max(largest, std::abs(value));
+  ASSERT_GT(largest, 0.01);
+  for (std::size_t k = 0; k < naive.size(); ++k)
+    ASSERT_NEAR(result.output[k], naive[k], 1e-12 * largest) << "element " << k;
+}
+
+TEST_P(MoeCteRef, EqualsOneMultiplicationAtATime) {
+  ExpectEqualToNaive(Layer(SmallConfig(), GetParam(), kTokens));
+}
+
+TEST_P(MoeCteRef, PreScaleMultipliesTheHiddenRows) {
+  LayerConfig config = SmallConfig();
+  config.affinity_scaling = AffinityScaling::kPreScale;
+  ExpectEqualToNaive(Layer(config, GetParam(), kTokens));
+}
+
+TEST_P(MoeCteRef, NoScaleDoesNotScale) {
+  LayerConfig config = SmallConfig();
+  config.affinity_scaling = AffinityScaling::kNoScale;
+  ExpectEqualToNaive(Layer(config, GetParam(), kTokens));
+}
+
+TEST_P(MoeCteRef, BoundHoldsForTheMachinesRoundings) {
+  for (const bool split : {false, true}) {
+    for (const Activation activation : {Activation::kSwish, Activation::kReluSquared}) {
+      LayerConfig config = SmallConfig();
+      config.activation = activation;
+      Layer layer(config, GetParam(), kTokens);
+      layer.problem.split_intermediate = split;
+      NaiveMoe machine(layer.config, layer.tensors, layer.routing);
+      machine.rounded = true;
+      machine.split_intermediate = split;
+      const std::vector<std::uint16_t> rows = machine.RunToBf16();
+      for (const bool worst_case : {false, true}) {
+        layer.problem.worst_case = worst_case;
+        const reference::Comparison comparison =
+            reference::Compare(reference::RunMoeCte(layer.problem), rows.data());
+        EXPECT_TRUE(comparison.pass) << NameOf(activation) << " split " << split << " worst case "
+                                     << worst_case << ": bound ratio " << comparison.max_bound_ratio
+                                     << ", rms ratio " << comparison.max_rms_ratio;
+        EXPECT_EQ(comparison.count, kTokens * layer.tensors.shape.hidden_padded);
+        // A bound nothing comes near would find nothing.
+        EXPECT_GT(comparison.max_bound_ratio, worst_case ? 0.05 : 0.1);
+        EXPECT_GT(comparison.max_rms_ratio, 0.3);
+      }
+    }
+  }
+}
+
+TEST_P(MoeCteRef, ComparisonFindsEveryMistake) {
+  const Layer layer(SmallConfig(), GetParam(), kTokens);
+  const reference::MoeCteResult expected = reference::RunMoeCte(layer.problem);
+  NaiveMoe machine(layer.config, layer.tensors, layer.routing);
+  machine.rounded = true;
+  for (const Mistake mistake :
+       {Mistake::kDownBiasTwice, Mistake::kNoUpBias, Mistake::kGateAndUpSwapped,
+        Mistake::kNoAffinity, Mistake::kNoClamp, Mistake::kLastTileMissing, Mistake::kLanesReversed,
+        Mistake::kWrongActivation, Mistake::kNeighbourToken, Mistake::kOneExpertMissing}) {
+    const bool only_mx = mistake == Mistake::kLastTileMissing || mistake == Mistake::kLanesReversed;
+    if (only_mx && !inputs::IsMx(GetParam()))
+      continue;
+    machine.mistake = mistake;
+    EXPECT_FALSE(reference::Compare(expected, machine.RunToBf16().data()).pass)
+        << "mistake " << static_cast<int>(mistake);
+  }
+}
+
+TEST(MoeCteRef, NanInOneHiddenElementMakesItsRowsNanWithMxWeights) {
+  Layer layer(SmallConfig(), WeightLayout::kMxfp4, kTokens);
+  const int hidden = layer.tensors.shape.hidden_padded;
+  layer.tensors.hidden.words<std::uint16_t>()[2 * hidden + 5] = 0x7fc0;
+  const reference::MoeCteResult result = reference::RunMoeCte(layer.problem);
+  for (int t = 0; t < kTokens; ++t) {
+    // Output columns of padding have zero weights and scale 0x00, which times NaN is NaN too.
+    for (int h = 0; h < hidden; ++h)
+      EXPECT_EQ(std::isnan(result.output[t * hidden + h]), t == 2);
+  }
+}
+
+TEST(MoeCteRef, ResultDoesNotDependOnTheNumberOfThreads) {
+  Layer layer(SmallConfig(), WeightLayout::kMxfp8E4M3, kTokens);
+  layer.problem.threads = 1;
+  const reference::MoeCteResult one = reference::RunMoeCte(layer.problem);
+  layer.problem.threads = 3;
+  const reference::MoeCteResult three = reference::RunMoeCte(layer.problem);
+  EXPECT_EQ(one.output, three.output);
+  EXPECT_EQ(one.bound, three.bound);
+  EXPECT_EQ(one.sigma, three.sigma);
+}
+
+TEST(MoeCteRef, RowsOfOneExpertBeyondOneBatchAreAllComputed) {
+  const LayerConfig config{.hidden = 20, .intermediate = 16, .experts = 1, .top_k = 1};
+  ExpectEqualToNaive(Layer(config, WeightLayout::kBf16, 600));
+}
+
+reference::MoeCteResult TwoByTwo() {
+  return {.tokens = 2,
+          .hidden = 2,
+          .output = {1, -2, 0, 4},
+          .bound = {0.1, 0.1, 0, 0.1},
+          .sigma = {0.1, 0.1, 0, 0.1}};
+}
+
+std::uint16_t Bits(double value) {
+  return Bf16::RoundFrom(static_cast<float>(value)).bits();
+}
+
+TEST(MoeCteRefCompare, MeasuresTheWorstElement) {
+  const std::vector<std::uint16_t> rows = {Bits(1), Bits(-2), Bits(0), Bits(4.0625)};
+  const reference::Comparison comparison = reference::Compare(TwoByTwo(), rows.data());
+  EXPECT_TRUE(comparison.pass);
+  EXPECT_EQ(comparison.count, 4);
+  EXPECT_EQ(comparison.worst_token, 1);
+  EXPECT_EQ(comparison.worst_column, 1);
+  EXPECT_DOUBLE_EQ(comparison.max_row_rel, 0.0625 / 4);
+  EXPECT_DOUBLE_EQ(comparison.max_ulp_bf16, 2);  // the distance of bf16 numbers from 4 is 1/32
+  EXPECT_DOUBLE_EQ(comparison.max_bound_ratio, 0.625);
+}
+
+TEST(MoeCteRefCompare, RejectsAnErrorAboveItsBound) {
+  const std::vector<std::uint16_t> rows = {Bits(1.125), Bits(-2), Bits(0), Bits(4)};
+  EXPECT_FALSE(reference::Compare(TwoByTwo(), rows.data()).pass);
+}
+
+TEST(MoeCteRefCompare, RejectsAnythingInARowThatMustStayZero) {
+  const std::vector<std::uint16_t> rows = {Bits(1), Bits(-2), 1, Bits(4)};
+  const reference::Comparison comparison = reference::Compare(TwoByTwo(), rows.data());
+  EXPECT_FALSE(comparison.pass);
+  EXPECT_EQ(comparison.worst_token, 1);
+  EXPECT_EQ(comparison.worst_column, 0);
+}
+
+TEST(MoeCteRefCompare, RejectsASystematicErrorInsideTheBounds) {
+  reference::MoeCteResult expected = TwoByTwo();
+  expected.sigma = {0.01, 0.01, 0, 0.01};
+  const std::vector<std::uint16_t> rows = {Bits(1.0625), Bits(-2.0625), Bits(0), Bits(4.0625)};
+  const reference::Comparison comparison = reference::Compare(expected, rows.data());
+  EXPECT_LE(comparison.max_bound_ratio, 1);
+  EXPECT_FALSE(comparison.pass);
+}
+
+TEST(MoeCteRefCompare, RejectsNothingAndNothingButZeros) {
+  EXPECT_FALSE(reference::Compare({}, nullptr).pass);
+  reference::MoeCteResult zeros = TwoByTwo();
+  zeros.output.assign(4, 0.0);
+  const std::vector<std::uint16_t> rows(4, 0);
+  EXPECT_FALSE(reference::Compare(zeros, rows.data()).pass);
+}
+
+TEST(MoeCteRefCompare, NanMeetsNanAndInfMeetsInf) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  reference::MoeCteResult expected = TwoByTwo();
+  expected.output = {kNan, HUGE_VAL, 1e39, 4};
+  expected.bound = {kNan, kNan, 1e36, 0.1};
+  EXPECT_TRUE(reference::Compare(expected,
+                                 std::vector<std::uint16_t>{0x7fc0, 0x7f80, 0x7f80, Bits(4)}.data())
+                  .pass);
+  for (const std::uint16_t wrong : {Bits(1), std::uint16_t{0x7f80}}) {
+    EXPECT_FALSE(reference::Compare(
+                     expected, std::vector<std::uint16_t>{wrong, 0x7f80, 0x7f80, Bits(4)}.data())
+                     .pass);
+  }
+  EXPECT_FALSE(reference::Compare(
+                   expected, std::vector<std::uint16_t>{0x7fc0, 0xff80, 0x7f80, Bits(4)}.data())
+                   .pass);
+  EXPECT_FALSE(reference::Compare(expected,
+                                  std::vector<std::uint16_t>{0x7fc0, 0x7f80, 0x7f80, 0x7fc0}.data())
+                   .pass);
+}
+
+}  // namespace
+}  // namespace bwmm
