@@ -101,6 +101,9 @@ Judgement JudgeMatmul(const std::vector<double>& stationary, const std::vector<d
   double largest = 0;
   double worst = 0;
   for (int i = 0; i < m; ++i) {
+    double row_largest = 0;
+    for (int j = 0; j < n; ++j)
+      row_largest = std::max<double>(row_largest, std::fabs(out[std::size_t{1} * i * n + j]));
     for (int j = 0; j < n; ++j) {
       double sum = 0;
       double magnitude = 0;
@@ -128,7 +131,7 @@ Judgement JudgeMatmul(const std::vector<double>& stationary, const std::vector<d
       const double difference = std::fabs(got - sum);
       const double bound = roundings * (0x1p-24 * (1 + 0x1p-20) * magnitude + 0x1p-149);
       int exponent = 0;
-      std::frexp(sum, &exponent);
+      std::frexp(std::max(std::fabs(sum), row_largest / 256), &exponent);
       result.max_ulp =
           std::max(result.max_ulp, difference / std::ldexp(1.0, std::max(exponent - 24, -149)));
       result.max_bound_ratio = std::max(result.max_bound_ratio, difference / bound);

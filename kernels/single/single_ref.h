@@ -13,8 +13,10 @@
 namespace bwmm::reference {
 
 struct Judgement {
-  double max_rel = 0;          // largest |difference| / largest |expected|
-  double max_ulp = 0;          // largest |difference| in fp32 units of the last place
+  double max_rel = 0;  // largest |difference| / largest |expected|
+  // Largest |difference| in fp32 units of the last place; values below 1/256 of their row's largest
+  // count as that, for cancellation leaves nothing to be exact about.
+  double max_ulp = 0;
   double max_bound_ratio = 0;  // largest |difference| / bound; quantize: 0 or infinity
   std::int64_t count = 0;
   bool pass = false;

@@ -114,7 +114,7 @@ bool RunLayer(const LayerCommand& command) {
         ops::RunSequentially(limits, job.hbm(), job.program()).instructions;
   } else {
     report.result = RunMachine(report.machine, fidelity, job.hbm(), job.program(),
-                               RunOptionsOf(command.common, job.instructions()));
+                               RunOptionsOf(command.common, report.machine, job.instructions()));
   }
   report.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "model/app/wave.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::app {
@@ -71,12 +72,14 @@ MachineConfig MachineOf(const CommonOptions& options) {
   return machine;
 }
 
-RunOptions RunOptionsOf(const CommonOptions& options, std::uint64_t instructions) {
+RunOptions RunOptionsOf(const CommonOptions& options, const MachineConfig& machine,
+                        std::uint64_t instructions) {
   RunOptions run{.listing = options.listing};
   if (isatty(STDERR_FILENO)) {
     auto bar = std::make_shared<ProgressBar>(instructions);
     run.progress = [bar](const Progress& progress) { bar->Draw(progress); };
   }
+  TraceCore0(options, machine, run);
   return run;
 }
 

@@ -32,6 +32,7 @@ Fidelity FidelityOf(const CommonOptions& options);
 // The preset or file with the `machine.` settings applied.
 MachineConfig MachineOf(const CommonOptions& options);
 // Listing, progress on a terminal, wave dump.
-RunOptions RunOptionsOf(const CommonOptions& options, std::uint64_t instructions);
+RunOptions RunOptionsOf(const CommonOptions& options, const MachineConfig& machine,
+                        std::uint64_t instructions);
 
 }  // namespace bwmm::app

@@ -99,6 +99,14 @@ class BadInput(unittest.TestCase):
         self.refused(["run", *SMALL, "--wave", str(path)], "--wave", "rtl")
         self.assertFalse(path.exists())
 
+    def test_probe_and_window_that_are_none(self):
+        wave = str(self.folder / "out.fst")
+        traced = ["matmul", "--fidelity", "rtl", "--wave", wave]
+        self.refused([*traced, "--probe", "128,0"], "--probe", "128,0", "127,127")
+        self.refused([*traced, "--probe", "x"], "--probe", "x")
+        self.refused([*traced, "--wave-window", "9:3"], "--wave-window", "9:3", "from:to")
+        self.assertFalse(Path(wave).exists())
+
     # What the machine cannot do
 
     def test_mx_on_trn2(self):

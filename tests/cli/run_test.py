@@ -115,6 +115,25 @@ class Run(unittest.TestCase):
         self.assertEqual(len(lines), report["instructions"])
         self.assertTrue(any("load_stationary" in line for line in lines))
 
+    def test_a_traced_run_has_the_same_answer_and_a_readable_dump(self):
+        if not RTL:
+            self.assertEqual(bwmm("matmul", "--fidelity", "rtl").returncode, 2)
+            return
+        for arguments in (["matmul", "--n", "64"],
+                          ["run", "--model", "stories260k", "--tokens", "4"]):
+            with self.subTest(command=arguments[0]):
+                wave = self.folder / "out.fst"
+                plain = self.report(*arguments, "--fidelity", "rtl")
+                traced = self.report(*arguments, "--fidelity", "rtl", "--wave", str(wave),
+                                     "--probe", "5,7", "--wave-window", "0:40000")
+                for key in ("cycles", "checksum", "engines"):
+                    self.assertEqual(traced[key], plain[key])
+                dump = subprocess.run(["fst2vcd", str(wave)], capture_output=True, text=True,
+                                      timeout=120, check=True).stdout
+                for signal in ("probe_row_i", "command_id_i", "busy_o"):
+                    self.assertIn(signal, dump)
+                self.assertGreater(dump.count("\n#"), 10)
+
     def test_lists_name_what_runs(self):
         for what, name in (("models", "gpt-oss-120b"), ("variants", "shard_on_i_mx"),
                            ("machines", "trn2"), ("counters", "dma")):
