@@ -38,10 +38,12 @@ void Matmul(DType w_type, const std::uint32_t* w, DType x_type, const std::uint3
             int m, int n, float* out) {
   const int stride = (m + kTileColumns - 1) / kTileColumns * kTileColumns;
   std::vector<float> w_values(static_cast<std::size_t>(k) * stride);
+  const ElementDecoder decode_w(w_type);
+  const ElementDecoder decode_x(x_type);
   bool w_finite = true;
   for (int i = 0; i < k; ++i) {
     for (int c = 0; c < m; ++c) {
-      const float value = DecodeScalar(w_type, w[static_cast<std::ptrdiff_t>(i) * m + c]);
+      const float value = decode_w.Scalar(w[static_cast<std::ptrdiff_t>(i) * m + c]);
       w_finite = w_finite && std::isfinite(value);
       w_values[static_cast<std::size_t>(i) * stride + c] = value;
     }
@@ -54,7 +56,7 @@ void Matmul(DType w_type, const std::uint32_t* w, DType x_type, const std::uint3
     for (int i = 0; i < k; ++i) {
       for (int r = 0; r < rows; ++r)
         x_values[i * kTileRows + r] =
-            DecodeScalar(x_type, x[static_cast<std::ptrdiff_t>(i) * n + row + r]);
+            decode_x.Scalar(x[static_cast<std::ptrdiff_t>(i) * n + row + r]);
     }
     // Padding rows are common, and 0 * finite summed from +0 is +0.
     if (w_finite && AllZero(x_values.data(), k * kTileRows)) {

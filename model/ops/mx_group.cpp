@@ -6,6 +6,12 @@
 #include "model/ops/pe_decode.h"
 
 namespace bwmm::ops {
+namespace {
+
+constexpr std::uint8_t kE4M3Span = 18;  // 2^-9 to below 2^9
+constexpr std::uint8_t kE2M1Span = 4;   // 2^-1 to below 2^3
+
+}  // namespace
 
 MxOperand::MxOperand(DType type, const std::uint32_t* words, const std::uint8_t* scales, int k,
                      int columns, int first, int count, int stride_in)
@@ -20,20 +26,27 @@ MxOperand::MxOperand(DType type, const std::uint32_t* words, const std::uint8_t*
       finite = finite && code != 0xff;
     }
   }
-  std::vector<ElementSpan> spans(count);
+  // Only E5M2 spans enough bits to be worth measuring; the others take their type's whole range.
+  const bool measured = type == DType::kFp8E5M2X4;
+  if (!measured)
+    std::fill(span.begin(), span.end(), type == DType::kFp4E2M1FnX4 ? kE2M1Span : kE4M3Span);
+  const ElementDecoder decode(type);
+  std::vector<ElementSpan> spans(measured ? count : 0);
   for (int row = 0; row < k; ++row) {
     if (row % kGroupRows == 0)
       std::fill(spans.begin(), spans.end(), ElementSpan());
+    double* lanes = values.data() + static_cast<std::size_t>(row) * 4 * stride;
     for (int c = 0; c < count; ++c) {
       const std::uint32_t word = words[static_cast<std::ptrdiff_t>(row) * columns + first + c];
       for (int lane = 0; lane < 4; ++lane) {
-        const float value = DecodeLane(type, word, lane);
-        values[(static_cast<std::size_t>(row) * 4 + lane) * stride + c] = value;
+        const float value = decode.Lane(word, lane);
+        lanes[lane * stride + c] = value;
         finite = finite && std::isfinite(value);
         zero = zero && value == 0.0F;
-        spans[c].Add(value);
+        if (measured)
+          spans[c].Add(value);
       }
-      if (row % kGroupRows == kGroupRows - 1)
+      if (measured && row % kGroupRows == kGroupRows - 1)
         span[static_cast<std::size_t>(row / kGroupRows) * stride + c] =
             static_cast<std::uint8_t>(spans[c].bits());
     }

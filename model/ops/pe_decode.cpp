@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "model/support/check.h"
 
@@ -48,43 +49,41 @@ std::array<float, kCodes> TableOf(const Layout& layout) {
   return table;
 }
 
-}  // namespace
-
-float DecodeScalar(DType type, std::uint32_t raw) {
+// The value of every code of an element type other than bf16.
+std::span<const float> ValuesOf(DType type) {
   static const auto e4m3fn = TableOf<256>(kE4M3FnLayout);
   static const auto e4m3 = TableOf<256>(kE4M3Layout);
   static const auto e5m2 = TableOf<256>(kE5M2Layout);
+  static const auto e2m1 = TableOf<16>(kE2M1Layout);
   static const auto fp16 = TableOf<65536>(kFp16Layout);
   switch (type) {
-    case DType::kBf16:
-      return std::bit_cast<float>(raw << 16);
     case DType::kFp16:
-      return fp16[raw & 0xffff];
+      return fp16;
     case DType::kFp8E4M3Fn:
-      return e4m3fn[raw & 0xff];
+    case DType::kFp8E4M3FnX4:
+      return e4m3fn;
     case DType::kFp8E4M3:
-      return e4m3[raw & 0xff];
+      return e4m3;
     case DType::kFp8E5M2:
-      return e5m2[raw & 0xff];
+    case DType::kFp8E5M2X4:
+      return e5m2;
+    case DType::kFp4E2M1FnX4:
+      return e2m1;
     default:
-      Check(false, "an ordinary PE operand is bf16, fp16 or fp8");
-      return 0;
+      Check(false, "a PE operand is bf16, fp16, fp8 or an x4 type");
+      return {};
   }
 }
 
-float DecodeLane(DType type, std::uint32_t raw, int lane) {
-  static const auto e2m1 = TableOf<16>(kE2M1Layout);
-  switch (type) {
-    case DType::kFp8E4M3FnX4:
-      return DecodeScalar(DType::kFp8E4M3Fn, raw >> (8 * lane));
-    case DType::kFp8E5M2X4:
-      return DecodeScalar(DType::kFp8E5M2, raw >> (8 * lane));
-    case DType::kFp4E2M1FnX4:
-      return e2m1[(raw >> (4 * lane)) & 0xf];
-    default:
-      Check(false, "an MX operand is an x4 type");
-      return 0;
-  }
+}  // namespace
+
+ElementDecoder::ElementDecoder(DType type) {
+  if (type == DType::kBf16)
+    return;
+  const std::span<const float> values = ValuesOf(type);
+  values_ = values.data();
+  mask_ = static_cast<std::uint32_t>(values.size() - 1);
+  bits_ = std::bit_width(mask_);
 }
 
 double DecodeScale(std::uint8_t code) {

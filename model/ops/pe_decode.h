@@ -4,17 +4,32 @@
 // two can check each other.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "model/numerics/dtype.h"
 
 namespace bwmm::ops {
 
-// An ordinary operand (bf16, fp16, fp8). Inf and NaN come out as such.
-float DecodeScalar(DType type, std::uint32_t raw);
+// Decodes elements of one type; made once per operand, because it is asked for every element.
+class ElementDecoder {
+ public:
+  // bf16, fp16, fp8, or an x4 type.
+  explicit ElementDecoder(DType type);
 
-// Lane 0..3 of an x4 word. Every value is exact in float, and every product of two in double.
-float DecodeLane(DType type, std::uint32_t raw, int lane);
+  // An ordinary operand. Inf and NaN come out as such.
+  float Scalar(std::uint32_t raw) const {
+    return values_ == nullptr ? std::bit_cast<float>(raw << 16) : values_[raw & mask_];
+  }
+
+  // Lane 0..3 of an x4 word. Exact in float, and the product of two is exact in double.
+  float Lane(std::uint32_t raw, int lane) const { return values_[(raw >> (lane * bits_)) & mask_]; }
+
+ private:
+  const float* values_ = nullptr;  // of every code; bf16 needs none
+  int bits_ = 16;
+  std::uint32_t mask_ = 0xffff;
+};
 
 // 2^(code - 127); NaN for 0xff.
 double DecodeScale(std::uint8_t code);
