@@ -13,20 +13,20 @@ constexpr int kLanes = 4;
 
 }  // namespace
 
-std::int64_t MxWeights::GateUpBytes(const MoeCteArgs& args) {
-  const std::int64_t columns = 2 * (args.hidden() / 512) * (args.intermediate() / 2);
-  return columns * (SizeOf(args.gate_up_proj_weight.dtype) + 1);
+std::int64_t MxWeights::GateUpBytes(const MoeCteArgs& args, std::int64_t tiles) {
+  return 2 * args.hidden() * tiles * (SizeOf(args.gate_up_proj_weight.dtype) + 1);
 }
 
-std::int64_t MxWeights::DownBytes(const MoeCteArgs& args) {
-  const std::int64_t columns = args.intermediate() / 1024 * args.hidden();
-  return columns * (SizeOf(args.down_proj_weight.dtype) + 1);
+std::int64_t MxWeights::DownBytes(const MoeCteArgs& args, std::int64_t tiles) {
+  return tiles * args.hidden() * (SizeOf(args.down_proj_weight.dtype) + 1);
 }
 
-MxWeights::MxWeights(lang::Core& nki, const MoeCteArgs& args, int gate_up_depth, int down_depth)
+MxWeights::MxWeights(lang::Core& nki, const MoeCteArgs& args, std::int64_t first,
+                     std::int64_t tiles, int gate_up_depth, int down_depth)
     : nki_(nki),
       args_(args),
-      tiles_(args.intermediate() / 1024),
+      first_(first),
+      tiles_(tiles),
       scale_base_(nki.Sbuf("scale_base", DType::kInt32, 128, {1})),
       scale_step_(nki.Sbuf("scale_step", DType::kInt32, 128, {1})) {
   const std::int64_t h_tiles = args.hidden() / 512;
@@ -62,34 +62,32 @@ const View& MxWeights::ScaleIndex(const lang::RotatingTile& tiles, std::int64_t 
 
 void MxWeights::LoadGateUp(std::int64_t block, const View& expert) {
   const View one = expert.Slice(0, 0, 1);
-  const std::int64_t first = nki_.program_id() * tiles_;
   const lang::HbmTensor& words = args_.gate_up_proj_weight;
-  nki_.dma_copy(gate_up_[block], words.At({0}).Slice(3, first * 512, tiles_ * 512),
+  nki_.dma_copy(gate_up_[block], words.At({0}).Slice(3, first_ * 512, tiles_ * 512),
                 {.src_offset = words.Offset(one)});
   const View scales =
       args_.gate_up_proj_scale
           ->Reshaped({args_.experts() * kScaleRows, 2, args_.hidden() / 512, args_.intermediate()})
           .At();
   const View& index = ScaleIndex(gate_up_index_, block, expert);
-  nki_.dma_copy(gate_up_scale_[block], scales.Slice(3, first * 512, tiles_ * 512),
+  nki_.dma_copy(gate_up_scale_[block], scales.Slice(3, first_ * 512, tiles_ * 512),
                 {.gather = scales.RowsAt(index, isa::OutOfBounds::kSkip)});
   if (const auto& bias = args_.gate_and_up_bias)
-    nki_.dma_copy(bias_[block], bias->At({0}).Slice(2, first, tiles_),
+    nki_.dma_copy(bias_[block], bias->At({0}).Slice(2, first_, tiles_),
                   {.src_offset = bias->Offset(one)});
 }
 
 void MxWeights::LoadDown(std::int64_t block, const View& expert) {
   const View one = expert.Slice(0, 0, 1);
-  const std::int64_t first = nki_.program_id() * tiles_;
   const lang::HbmTensor& words = args_.down_proj_weight;
-  nki_.dma_copy(down_[block], words.At({0}).Slice(1, first, tiles_),
+  nki_.dma_copy(down_[block], words.At({0}).Slice(1, first_, tiles_),
                 {.src_offset = words.Offset(one)});
   const View scales =
       args_.down_proj_scale
           ->Reshaped({args_.experts() * kScaleRows, args_.intermediate() / 512, args_.hidden()})
           .At();
   const View& index = ScaleIndex(down_index_, block, expert);
-  nki_.dma_copy(down_scale_[block], scales.Slice(1, first, tiles_),
+  nki_.dma_copy(down_scale_[block], scales.Slice(1, first_, tiles_),
                 {.gather = scales.RowsAt(index, isa::OutOfBounds::kSkip)});
   if (const auto& bias = args_.down_bias)
     nki_.dma_copy(down_bias_[block], bias->At().Slice(0, 0, 1), {.src_offset = bias->Offset(one)});

@@ -1,4 +1,4 @@
-// Weights of one expert for one core of the MX I-shard variants: this core's half of I.
+// MX weights of one expert for a range of I tiles: this core's half, or all of I.
 //
 // The expert is a value on the device. Words come by a DMA whose source address it offsets; E8M0
 // scales, folded as 16 rows per expert in HBM, come by a gather into the quadrant layout: lane
@@ -14,7 +14,9 @@ namespace bwmm::kernels {
 
 class MxWeights {
  public:
-  MxWeights(lang::Core& nki, const MoeCteArgs& args, int gate_up_depth, int down_depth);
+  // For `tiles` I tiles of 512 from tile `first` on.
+  MxWeights(lang::Core& nki, const MoeCteArgs& args, std::int64_t first, std::int64_t tiles,
+            int gate_up_depth, int down_depth);
 
   // A load may be emitted once the last use of its buffer has been: block - depth is done.
   void LoadGateUp(std::int64_t block, const lang::View& expert);
@@ -30,9 +32,11 @@ class MxWeights {
   // [128, H], the same row in every partition; nullopt without a bias.
   std::optional<lang::View> down_bias(std::int64_t block) const;
 
+  std::int64_t tiles() const { return tiles_; }
+
   // SBUF bytes per partition of one block's words and scales.
-  static std::int64_t GateUpBytes(const MoeCteArgs& args);
-  static std::int64_t DownBytes(const MoeCteArgs& args);
+  static std::int64_t GateUpBytes(const MoeCteArgs& args, std::int64_t tiles);
+  static std::int64_t DownBytes(const MoeCteArgs& args, std::int64_t tiles);
 
  private:
   // The quadrant index vector of an expert's scale rows.
@@ -41,7 +45,7 @@ class MxWeights {
 
   lang::Core& nki_;
   const MoeCteArgs& args_;
-  std::int64_t tiles_;     // of 512 in this core's half of I
+  std::int64_t first_, tiles_;
   lang::Tile scale_base_;  // [128, 1]: 4q + j, or -1
   lang::Tile scale_step_;  // [128, 1]: 16, or 0
   lang::RotatingTile gate_up_index_, down_index_, gate_up_, gate_up_scale_, down_, down_scale_,

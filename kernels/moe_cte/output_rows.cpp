@@ -14,12 +14,22 @@ constexpr std::int64_t kRows = 128;
 }  // namespace
 
 void ZeroRows(lang::Core& nki, const View& plane, std::int64_t begin, std::int64_t end) {
+  if (begin >= end)
+    return;
   const Tile zeros = nki.Sbuf("zeros", plane.dtype(), kRows, {plane.free_size()});
   nki.memset(zeros, 0.0f);
   for (std::int64_t row = begin; row < end; row += kRows) {
     const std::int64_t count = std::min(kRows, end - row);
     nki.dma_copy(plane.Slice(0, row, count), zeros->Slice(0, 0, count));
   }
+}
+
+void ZeroOutput(lang::Core& nki, const lang::HbmTensor& output) {
+  const std::int64_t rows = output.shape[0];
+  const std::int64_t half = (rows + 1) / 2;
+  const bool first = nki.program_id() == 0;
+  ZeroRows(nki, output.At(), first ? 0 : half, first ? half : rows);
+  nki.core_barrier(output);
 }
 
 void ReduceOutputs(lang::Core& nki, const lang::HbmTensor& output) {

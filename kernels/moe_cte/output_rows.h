@@ -5,8 +5,12 @@
 
 namespace bwmm::kernels {
 
-// This core's half of the rows of `plane` [rows, H] set to zero, 128 rows per DMA.
+// Rows [begin, end) of `plane` [rows, H] set to zero, 128 rows per DMA.
 void ZeroRows(lang::Core& nki, const lang::View& plane, std::int64_t begin, std::int64_t end);
+
+// Zeroes output [rows, H], half of the rows on each core, and lets both pass when it is done: a row
+// may be written by either core in the first block.
+void ZeroOutput(lang::Core& nki, const lang::HbmTensor& output);
 
 // core_barrier, then plane0 = plane0 + plane1 and plane1 = 0 over all rows: core 0 takes the first
 // half of the 128-row tiles (rounded down), core 1 the rest. output is [rows, 2, H].

@@ -1,0 +1,27 @@
+#include "kernels/moe_cte/mx_plan.h"
+
+#include "kernels/moe_cte/mx_weights.h"
+
+namespace bwmm::kernels {
+
+MxPlan PlanMx(const isa::Limits& limits, const MoeCteArgs& args, std::int64_t tiles,
+              std::int64_t row_bytes) {
+  const std::int64_t h = args.hidden();
+  const std::int64_t b = args.block_size;
+  const std::int64_t lanes = 2 * (h / 4) * 2;  // hidden_lanes
+  const std::int64_t intermediate = 2 * b * 4 * 2 + tiles * b * 5;
+  const std::int64_t middle = 10 * b;  // gate, up, activated
+  const std::int64_t biases = args.down_bias ? 2 * h * 2 : 0;
+  const std::int64_t control = 4096;  // ids, indices, small biases
+  const std::int64_t fixed = lanes + intermediate + middle + biases + control + row_bytes +
+                             MxWeights::DownBytes(args, tiles);
+  for (const MxPlan plan : {MxPlan{2, 2, 8}, MxPlan{1, 2, 8}, MxPlan{1, 1, 4}}) {
+    const std::int64_t bytes = fixed + plan.gate_up * MxWeights::GateUpBytes(args, tiles) +
+                               plan.quantized * (h / 512) * b * 5 + plan.gather_groups * h / 2;
+    if (bytes <= limits.sbuf_bytes)
+      return plan;
+  }
+  return {.gate_up = 1, .quantized = 1, .gather_groups = 2};
+}
+
+}  // namespace bwmm::kernels
