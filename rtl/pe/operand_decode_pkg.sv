@@ -136,6 +136,10 @@ package operand_decode_pkg;
     return wide && lane[4:0] == SHIFT_INF;
   endfunction
 
+  function automatic logic lane_is_special(input logic wide, input logic [31:0] lane);
+    return lane_is_nan(wide, lane) || lane_is_inf(wide, lane);
+  endfunction
+
   // An E5M2 stationary lane as the integer it stands for.
   function automatic logic [63:0] lane_value(input logic [31:0] lane);
     return {{37{lane[31]}}, lane[31:5]} << lane[4:0];

@@ -70,34 +70,196 @@ module pe_array
   psum_token_t foot_token_q;
   logic [31:0] foot_q [Cols];
 
-  always_ff @(posedge clk_i) begin : step
-    int unsigned row;
+  ///////////
+  // Steps //
+  ///////////
+
+  // What one edge does to one row. `c` runs over columns in loops without branches.
+
+  task automatic swap_row(input int unsigned row, input pe_mode_e mode);
+    int unsigned c;
+    int unsigned group;
+    group = row / GROUP_ROWS;
+    active_special[row] = shadow_special[row];
+    for (c = 0; c < Cols; c++) active0[row][c] = shadow0[row][c];
+    if (mode == PeMx) begin
+      for (c = 0; c < Cols; c++) active1[row][c] = shadow1[row][c];
+      for (c = 0; c < Cols; c++) active2[row][c] = shadow2[row][c];
+      for (c = 0; c < Cols; c++) active3[row][c] = shadow3[row][c];
+      if (row % GROUP_ROWS == GROUP_ROWS - 1) begin
+        for (c = 0; c < Cols; c++) active_scale[group][c] = shadow_scale[group][c];
+      end
+    end
+  endtask
+
+  task automatic load_row(input int unsigned row, input load_token_t load);
     int unsigned c;
     int unsigned group;
     int unsigned column;
     logic [31:0] word;
-    logic [31:0] x_scalar;
+    logic        wide;
+    group = row / GROUP_ROWS;
+    wide = load.fmt == FmtE5M2X4;
+    if (load.first) shadow_special[row] = 1'b0;
+    for (c = 0; c < LOAD_COLUMNS; c++) begin
+      column = 32'(load.column) + c;
+      word = w_word_i[LOAD_COLUMNS*row+c];
+      if (load.mode == PeMx) begin
+        shadow0[row][column] = decode_lane(load.fmt, lane_code(load.fmt, word, 0));
+        shadow1[row][column] = decode_lane(load.fmt, lane_code(load.fmt, word, 1));
+        shadow2[row][column] = decode_lane(load.fmt, lane_code(load.fmt, word, 2));
+        shadow3[row][column] = decode_lane(load.fmt, lane_code(load.fmt, word, 3));
+        shadow_special[row] = shadow_special[row] ||
+            lane_is_special(wide, shadow0[row][column]) ||
+            lane_is_special(wide, shadow1[row][column]) ||
+            lane_is_special(wide, shadow2[row][column]) ||
+            lane_is_special(wide, shadow3[row][column]);
+        if (row % GROUP_ROWS == GROUP_ROWS - 1) begin
+          shadow_scale[group][column] = (w_scale_i[group] >> (8 * c)) & 32'hff;
+        end
+      end else if (load.mode == PeOrdinary) begin
+        shadow0[row][column] = decode_scalar(load.fmt, word);
+        shadow_special[row] = shadow_special[row] || shadow0[row][column][23:22] != 2'd0;
+      end else begin
+        shadow0[row][column] = word;
+      end
+    end
+  endtask
+
+  task automatic pass_row(input int unsigned row);
+    int unsigned c;
+    for (c = 0; c < Cols; c++) p[row+1][c] = p[row][c];
+  endtask
+
+  task automatic take_weights(input int unsigned row);
+    int unsigned c;
+    for (c = 0; c < Cols; c++) p[row+1][c] = active0[row][c];
+  endtask
+
+  task automatic multiply_row(input int unsigned row, input logic [31:0] x);
+    int unsigned c;
+    for (c = 0; c < Cols; c++) begin
+      p[row+1][c] = fma_finite(active0[row][c], x, p[row][c]);
+    end
+    if (active_special[row] || x[23:22] != 2'd0) begin
+      for (c = 0; c < Cols; c++) begin
+        p[row+1][c] = fma_special(active0[row][c], x, p[row][c], p[row+1][c]);
+      end
+    end
+  endtask
+
+  // The exact sum of the group so far; a wide (E5M2) stationary lane takes x in two parts.
+  task automatic sum_row(input int unsigned row, input logic wide, input lane_x_t x0,
+                         input lane_x_t x1, input lane_x_t x2, input lane_x_t x3);
+    int unsigned c;
+    logic [63:0] keep;  // zero in the first row of a group
+    keep = (row % GROUP_ROWS == 0) ? 64'd0 : '1;
+    if (wide) begin
+      for (c = 0; c < Cols; c++) begin
+        sum_low[row+1][c] = (sum_low[row][c] & keep) +
+            lane_value(active0[row][c]) * (x0.value & 64'hffff) +
+            lane_value(active1[row][c]) * (x1.value & 64'hffff) +
+            lane_value(active2[row][c]) * (x2.value & 64'hffff) +
+            lane_value(active3[row][c]) * (x3.value & 64'hffff);
+      end
+      for (c = 0; c < Cols; c++) begin
+        sum_high[row+1][c] = (sum_high[row][c] & keep) +
+            lane_value(active0[row][c]) * 64'(x0.value >>> 16) +
+            lane_value(active1[row][c]) * 64'(x1.value >>> 16) +
+            lane_value(active2[row][c]) * 64'(x2.value >>> 16) +
+            lane_value(active3[row][c]) * 64'(x3.value >>> 16);
+      end
+    end else begin
+      for (c = 0; c < Cols; c++) begin
+        sum_low[row+1][c] = (sum_low[row][c] & keep) +
+            64'($signed(active0[row][c])) * x0.value +
+            64'($signed(active1[row][c])) * x1.value +
+            64'($signed(active2[row][c])) * x2.value +
+            64'($signed(active3[row][c])) * x3.value;
+      end
+    end
+  endtask
+
+  // Inf and NaN of the group so far, only where there are any.
+  task automatic flag_row(input int unsigned row, input logic wide, input lane_x_t x0,
+                          input lane_x_t x1, input lane_x_t x2, input lane_x_t x3);
+    int unsigned c;
+    logic        carry;
     logic [31:0] flags;
+    carry = row % GROUP_ROWS != 0 && special_live[row];
+    special_live[row+1] = carry || active_special[row] || x0.nan || x1.nan || x2.nan || x3.nan ||
+        x0.inf || x1.inf || x2.inf || x3.inf;
+    if (special_live[row+1]) begin
+      for (c = 0; c < Cols; c++) begin
+        flags = carry ? special[row][c] : 32'd0;
+        flags = flags | product_special(wide, active0[row][c], x0);
+        flags = flags | product_special(wide, active1[row][c], x1);
+        flags = flags | product_special(wide, active2[row][c], x2);
+        flags = flags | product_special(wide, active3[row][c], x3);
+        special[row+1][c] = flags;
+      end
+    end
+  endtask
+
+  // The last row of a group: dequantise and add.
+  task automatic close_group(input int unsigned row, input logic wide, input pe_fmt_e x_fmt);
+    int unsigned c;
+    int unsigned group;
     logic [31:0] scale_x;
     logic [31:0] scale_w;
     logic [31:0] units;
-    logic [63:0] keep;
-    logic        wide;
-    logic        slow;
-    logic        carry;
-    lane_x_t     x0;
-    lane_x_t     x1;
-    lane_x_t     x2;
-    lane_x_t     x3;
+    logic [31:0] flags;
+    logic [31:0] term;
+    group = row / GROUP_ROWS;
+    scale_x = 32'(x_scale_i[group]);
+    units = (wide ? 32'd16 : 32'd9) + (x_fmt == FmtE5M2X4 ? 32'd16 : 32'd9);
+    for (c = 0; c < Cols; c++) begin
+      scale_w = active_scale[group][c];
+      p[row+1][c] = add_fp32(p[row][c], dequantize(
+          wide ? sum_high[row+1][c] : 64'd0, sum_low[row+1][c], scale_w + scale_x,
+          (scale_w == 32'hff) | (scale_x == 32'hff), units));
+    end
+    if (special_live[row+1]) begin
+      for (c = 0; c < Cols; c++) begin
+        scale_w = active_scale[group][c];
+        flags = special[row+1][c];
+        term = flags[1] ? FP32_INF : FP32_INF | 32'h8000_0000;
+        if (flags[2] || flags[1:0] == 2'd3 || scale_w == 32'hff || scale_x == 32'hff) begin
+          term = FP32_NAN;
+        end
+        p[row+1][c] = (flags != 32'd0) ? add_fp32(p[row][c], term) : p[row+1][c];
+      end
+    end
+  endtask
+
+  task automatic multiply_row_mx(input int unsigned row, input move_token_t move,
+                                 input logic [31:0] word);
+    logic    wide;
+    lane_x_t x0, x1, x2, x3;
+    wide = move.w_fmt == FmtE5M2X4;
+    x0 = decode_lane_x(move.x_fmt, lane_code(move.x_fmt, word, 0));
+    x1 = decode_lane_x(move.x_fmt, lane_code(move.x_fmt, word, 1));
+    x2 = decode_lane_x(move.x_fmt, lane_code(move.x_fmt, word, 2));
+    x3 = decode_lane_x(move.x_fmt, lane_code(move.x_fmt, word, 3));
+    sum_row(row, wide, x0, x1, x2, x3);
+    flag_row(row, wide, x0, x1, x2, x3);
+    if (row % GROUP_ROWS == GROUP_ROWS - 1) close_group(row, wide, move.x_fmt);
+    else pass_row(row);
+  endtask
+
+  //////////
+  // Edge //
+  //////////
+
+  always_ff @(posedge clk_i) begin : step
+    int unsigned row;
+    int unsigned c;
     load_token_t load;
     move_token_t move;
     if (!rst_ni) begin
-      for (c = 0; c < Cols; c++) begin
-        p[0][c] = 32'd0;
-        sum_low[0][c] = 64'd0;
-        sum_high[0][c] = 64'd0;
-        special[0][c] = 32'd0;
-      end
+      for (c = 0; c < Cols; c++) p[0][c] = 32'd0;
+      for (c = 0; c < Cols; c++) sum_low[0][c] = 64'd0;
+      for (c = 0; c < Cols; c++) sum_high[0][c] = 64'd0;
       for (row = 0; row <= Rows; row++) special_live[row] = 1'b0;
     end else if (enable_i) begin
       row = Rows;
@@ -105,135 +267,15 @@ module pe_array
         row = row - 1;
         move = move_token_i[row];
         load = load_token_i[row];
-        group = row / GROUP_ROWS;
-
-        if (move.valid && move.swap) begin
-          active_special[row] = shadow_special[row];
-          for (c = 0; c < Cols; c++) active0[row][c] = shadow0[row][c];
-          if (move.mode == PeMx) begin
-            for (c = 0; c < Cols; c++) active1[row][c] = shadow1[row][c];
-            for (c = 0; c < Cols; c++) active2[row][c] = shadow2[row][c];
-            for (c = 0; c < Cols; c++) active3[row][c] = shadow3[row][c];
-            if (row % GROUP_ROWS == GROUP_ROWS - 1) begin
-              for (c = 0; c < Cols; c++) active_scale[group][c] = shadow_scale[group][c];
-            end
-          end
-        end
-
-        if (load.valid && row < 32'(load.rows)) begin
-          if (load.first) shadow_special[row] = 1'b0;
-          for (c = 0; c < LOAD_COLUMNS; c++) begin
-            column = 32'(load.column) + c;
-            word = w_word_i[LOAD_COLUMNS*row+c];
-            if (load.mode == PeMx) begin
-              shadow0[row][column] = decode_lane(load.fmt, lane_code(load.fmt, word, 0));
-              shadow1[row][column] = decode_lane(load.fmt, lane_code(load.fmt, word, 1));
-              shadow2[row][column] = decode_lane(load.fmt, lane_code(load.fmt, word, 2));
-              shadow3[row][column] = decode_lane(load.fmt, lane_code(load.fmt, word, 3));
-              wide = load.fmt == FmtE5M2X4;
-              shadow_special[row] = shadow_special[row] ||
-                  lane_is_nan(wide, shadow0[row][column]) ||
-                  lane_is_inf(wide, shadow0[row][column]) ||
-                  lane_is_nan(wide, shadow1[row][column]) ||
-                  lane_is_inf(wide, shadow1[row][column]) ||
-                  lane_is_nan(wide, shadow2[row][column]) ||
-                  lane_is_inf(wide, shadow2[row][column]) ||
-                  lane_is_nan(wide, shadow3[row][column]) ||
-                  lane_is_inf(wide, shadow3[row][column]);
-              if (row % GROUP_ROWS == GROUP_ROWS - 1) begin
-                shadow_scale[group][column] = (w_scale_i[group] >> (8 * c)) & 32'hff;
-              end
-            end else if (load.mode == PeOrdinary) begin
-              shadow0[row][column] = decode_scalar(load.fmt, word);
-              shadow_special[row] = shadow_special[row] || shadow0[row][column][23:22] != 2'd0;
-            end else begin
-              shadow0[row][column] = word;
-            end
-          end
-        end
-
+        if (move.valid && move.swap) swap_row(row, move.mode);
+        if (load.valid && row < 32'(load.rows)) load_row(row, load);
         if (move.valid) begin
-          if (row >= 32'(move.rows) || (move.mode == PeTranspose && row != 32'(move.index))) begin
-            for (c = 0; c < Cols; c++) p[row+1][c] = p[row][c];
-          end else if (move.mode == PeTranspose) begin
-            for (c = 0; c < Cols; c++) p[row+1][c] = active0[row][c];
-          end else if (move.mode == PeOrdinary) begin
-            x_scalar = decode_scalar(move.x_fmt, x_word_i[row]);
-            for (c = 0; c < Cols; c++) begin
-              p[row+1][c] = fma_finite(active0[row][c], x_scalar, p[row][c]);
-            end
-            if (active_special[row] || x_scalar[23:22] != 2'd0) begin
-              for (c = 0; c < Cols; c++) begin
-                p[row+1][c] = fma_special(active0[row][c], x_scalar, p[row][c], p[row+1][c]);
-              end
-            end
-          end else begin
-            wide = move.w_fmt == FmtE5M2X4;
-            x0 = decode_lane_x(move.x_fmt, lane_code(move.x_fmt, x_word_i[row], 0));
-            x1 = decode_lane_x(move.x_fmt, lane_code(move.x_fmt, x_word_i[row], 1));
-            x2 = decode_lane_x(move.x_fmt, lane_code(move.x_fmt, x_word_i[row], 2));
-            x3 = decode_lane_x(move.x_fmt, lane_code(move.x_fmt, x_word_i[row], 3));
-            keep = (row % GROUP_ROWS == 0) ? 64'd0 : 64'hffff_ffff_ffff_ffff;
-            if (wide) begin
-              for (c = 0; c < Cols; c++) begin
-                sum_low[row+1][c] = (sum_low[row][c] & keep) +
-                    lane_value(active0[row][c]) * (x0.value & 64'hffff) +
-                    lane_value(active1[row][c]) * (x1.value & 64'hffff) +
-                    lane_value(active2[row][c]) * (x2.value & 64'hffff) +
-                    lane_value(active3[row][c]) * (x3.value & 64'hffff);
-              end
-              for (c = 0; c < Cols; c++) begin
-                sum_high[row+1][c] = (sum_high[row][c] & keep) +
-                    lane_value(active0[row][c]) * 64'(x0.value >>> 16) +
-                    lane_value(active1[row][c]) * 64'(x1.value >>> 16) +
-                    lane_value(active2[row][c]) * 64'(x2.value >>> 16) +
-                    lane_value(active3[row][c]) * 64'(x3.value >>> 16);
-              end
-            end else begin
-              for (c = 0; c < Cols; c++) begin
-                sum_low[row+1][c] = (sum_low[row][c] & keep) +
-                    64'($signed(active0[row][c])) * x0.value +
-                    64'($signed(active1[row][c])) * x1.value +
-                    64'($signed(active2[row][c])) * x2.value +
-                    64'($signed(active3[row][c])) * x3.value;
-              end
-            end
-            slow = active_special[row] || x0.nan || x1.nan || x2.nan || x3.nan ||
-                x0.inf || x1.inf || x2.inf || x3.inf;
-            carry = keep[0] && special_live[row];
-            special_live[row+1] = slow || carry;
-            if (special_live[row+1]) begin
-              for (c = 0; c < Cols; c++) begin
-                flags = carry ? special[row][c] : 32'd0;
-                flags = flags | product_special(wide, active0[row][c], x0);
-                flags = flags | product_special(wide, active1[row][c], x1);
-                flags = flags | product_special(wide, active2[row][c], x2);
-                flags = flags | product_special(wide, active3[row][c], x3);
-                special[row+1][c] = flags;
-              end
-            end
-            if (row % GROUP_ROWS == GROUP_ROWS - 1) begin
-              scale_x = 32'(x_scale_i[group]);
-              units = (wide ? 32'd16 : 32'd9) + (move.x_fmt == FmtE5M2X4 ? 32'd16 : 32'd9);
-              for (c = 0; c < Cols; c++) begin
-                scale_w = active_scale[group][c];
-                p[row+1][c] = add_fp32(p[row][c], dequantize(
-                    wide ? sum_high[row+1][c] : 64'd0, sum_low[row+1][c], scale_w + scale_x,
-                    (scale_w == 32'hff) | (scale_x == 32'hff), units));
-              end
-              if (special_live[row+1]) begin
-                for (c = 0; c < Cols; c++) begin
-                  scale_w = active_scale[group][c];
-                  flags = special[row+1][c];
-                  word = (flags[2] || flags[1:0] == 2'd3 || scale_w == 32'hff || scale_x == 32'hff)
-                      ? FP32_NAN : flags[1] ? FP32_INF : FP32_INF | 32'h8000_0000;
-                  p[row+1][c] = (flags != 32'd0) ? add_fp32(p[row][c], word) : p[row+1][c];
-                end
-              end
-            end else begin
-              for (c = 0; c < Cols; c++) p[row+1][c] = p[row][c];
-            end
-          end
+          if (row >= 32'(move.rows)) pass_row(row);
+          else if (move.mode == PeMx) multiply_row_mx(row, move, x_word_i[row]);
+          else if (move.mode == PeOrdinary) begin
+            multiply_row(row, decode_scalar(move.x_fmt, x_word_i[row]));
+          end else if (row == 32'(move.index)) take_weights(row);
+          else pass_row(row);
         end
       end
       foot_q <= p[Rows];
