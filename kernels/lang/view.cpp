@@ -175,8 +175,8 @@ HbmTensor HbmTensor::Reshaped(std::vector<std::int64_t> new_shape) const {
   return tensor;
 }
 
-isa::ScalarOffset HbmTensor::Offset(const View& index) const {
-  return {.index = index, .limit = shape[0], .stride = stride(0)};
+isa::ScalarOffset HbmTensor::Offset(const View& index, isa::OutOfBounds oob) const {
+  return {.index = index, .limit = shape[0], .stride = stride(0), .oob = oob};
 }
 
 }  // namespace bwmm::lang

@@ -75,7 +75,8 @@ struct HbmTensor {
   // The same elements under another shape.
   HbmTensor Reshaped(std::vector<std::int64_t> new_shape) const;
   // dma_copy's src_offset for At({i}) with i read on the device.
-  isa::ScalarOffset Offset(const View& index) const;
+  isa::ScalarOffset Offset(const View& index,
+                           isa::OutOfBounds oob = isa::OutOfBounds::kError) const;
 };
 
 }  // namespace bwmm::lang

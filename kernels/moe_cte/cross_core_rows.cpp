@@ -11,23 +11,34 @@ constexpr std::int64_t kChunk = 512;  // columns
 
 }  // namespace
 
-CrossCoreRows::CrossCoreRows(lang::Core& nki, const MoeCteArgs& args, const BlockTokens& tokens)
+CrossCoreRows::CrossCoreRows(lang::Core& nki, const MoeCteArgs& args, const BlockTokens& tokens,
+                             const Options& options)
     : nki_(nki),
       args_(args),
       tokens_(tokens),
+      options_(options),
       owned_(tokens.tiles() / 2),
       chunks_(args.hidden() / kChunk) {
   const std::int64_t h = args.hidden();
   partial_ = nki.RotatingSbuf("partial_rows", tokens.tiles(), DType::kBf16, 128, {h});
   received_ = nki.RotatingSbuf("received_rows", owned_, DType::kBf16, 128, {h});
+  if (!args.is_tensor_update_accumulating)
+    return;
   old_ = nki.RotatingSbuf("old_rows", owned_, DType::kBf16, 128, {h});
+  // Skipped rows keep what is there; it must be a number.
+  if (args.skip_dma.skip_token) {
+    for (int t = 0; t < owned_; ++t)
+      nki.memset(old_[t], 0.0f);
+  }
 }
 
 void CrossCoreRows::Exchange(std::int64_t n, const std::optional<View>& bias) {
   const View output = args_.output.At();
   for (int t = 0; t < owned_; ++t) {
     nki_.sendrecv(received_[t], partial_[Peers(t)], 1 - nki_.program_id());
-    nki_.dma_copy(old_[t], output, {.gather = output.RowsAt(tokens_.ids(n, Mine(t)))});
+    if (args_.is_tensor_update_accumulating)
+      nki_.dma_copy(old_[t], output,
+                    {.gather = output.RowsAt(tokens_.ids(n, Mine(t)), tokens_.oob())});
   }
   pending_ = n;
   bias_ = bias;
@@ -35,29 +46,51 @@ void CrossCoreRows::Exchange(std::int64_t n, const std::optional<View>& bias) {
 }
 
 void CrossCoreRows::Step(std::int64_t count) {
-  for (; pending_ && count > 0 && step_ < steps(); --count, ++step_) {
-    const int t = static_cast<int>(step_ / chunks_);
-    const std::int64_t h = step_ % chunks_ * kChunk;
-    const View sum = received_[t].Slice(1, h, kChunk);
-    nki_.tensor_tensor(sum, partial_[Mine(t)].Slice(1, h, kChunk), AluOp::kAdd, sum);
-    if (bias_)
-      nki_.tensor_tensor(sum, sum, AluOp::kAdd, bias_->Slice(1, h, kChunk));
-    if (args_.expert_affinities_scaling_mode == AffinityScalingMode::kPostScale)
-      nki_.tensor_scalar(sum, sum, AluOp::kMultiply, tokens_.affinity(*pending_, Mine(t)));
-    nki_.tensor_tensor(sum, sum, AluOp::kAdd, old_[t].Slice(1, h, kChunk));
-  }
+  for (; pending_ && count > 0 && step_ < steps(); --count, ++step_)
+    StepChunk(static_cast<int>(step_ / chunks_), step_ % chunks_ * kChunk);
 }
 
-void CrossCoreRows::Finish() {
+void CrossCoreRows::StepChunk(int t, std::int64_t h) {
+  const View sum = received_[t].Slice(1, h, kChunk);
+  const View affinity = tokens_.affinity(*pending_, Mine(t));
+  nki_.tensor_tensor(sum, partial_[Mine(t)].Slice(1, h, kChunk), AluOp::kAdd, sum);
+  if (options_.checkpoint != nullptr) {
+    const View rows = options_.checkpoint->At({*pending_}).Slice(0, Mine(t) * 128, 128);
+    nki_.dma_copy(rows.Slice(1, h, kChunk), sum);
+  }
+  if (bias_ && options_.affinity_on_I)
+    nki_.scalar_tensor_tensor(sum, bias_->Slice(1, h, kChunk), AluOp::kMultiply, affinity,
+                              AluOp::kAdd, sum);
+  else if (bias_)
+    nki_.tensor_tensor(sum, sum, AluOp::kAdd, bias_->Slice(1, h, kChunk));
+  Accumulate(sum, args_.is_tensor_update_accumulating ? old_[t].Slice(1, h, kChunk) : View(),
+             affinity);
+}
+
+void CrossCoreRows::Accumulate(const View& sum, const View& old, const View& affinity) {
+  const bool scale = !options_.affinity_on_I &&
+                     args_.expert_affinities_scaling_mode == AffinityScalingMode::kPostScale;
+  const bool accumulate = args_.is_tensor_update_accumulating;
+  if (scale && accumulate && options_.rounding == Rounding::kFused) {
+    nki_.scalar_tensor_tensor(sum, sum, AluOp::kMultiply, affinity, AluOp::kAdd, old);
+    return;
+  }
+  if (scale)
+    nki_.tensor_scalar(sum, sum, AluOp::kMultiply, affinity);
+  if (accumulate)
+    nki_.tensor_tensor(sum, sum, AluOp::kAdd, old);
+}
+
+void CrossCoreRows::Finish(bool last) {
   if (!pending_)
     return;
   Step(steps());
   const View output = args_.output.At();
   for (int t = 0; t < owned_; ++t) {
     nki_.dma_copy(output, received_[t],
-                  {.scatter = output.RowsAt(tokens_.ids(*pending_, Mine(t)))});
+                  {.scatter = output.RowsAt(tokens_.ids(*pending_, Mine(t)), tokens_.oob())});
   }
-  if (*pending_ + 1 < args_.blocks())
+  if (!last)
     nki_.core_barrier(args_.output);
   pending_.reset();
 }

@@ -1,7 +1,11 @@
 // The end of a block in the I-shard variants: two cores' partial sums become output rows.
 //
 //   rows [B, H] of this core --sendrecv--> peer's half of the 128-row tiles
-//   out[ids] = out[ids] + p * ((mine + peer's) + bias)       this core's half, bf16 at each step
+//   s = mine + peer's                          bf16; the checkpoint of the down projection
+//   out[ids] = out[ids] + p * (s + bias)       this core's half
+//
+// Rounding: s and s + bias to bf16; then p * x + old in one fp32 operation (Rounding::kFused) or
+// p * x to bf16 and the sum to bf16 (kStepwise, the MX variants).
 //
 // Each core owns half of a block's tiles, so every row is summed once and the bias is added once,
 // after the sum. A token may be owned by different cores in different blocks: the core_barrier at
@@ -19,19 +23,28 @@
 
 namespace bwmm::kernels {
 
+enum class Rounding { kStepwise, kFused };
+
 class CrossCoreRows {
  public:
-  CrossCoreRows(lang::Core& nki, const MoeCteArgs& args, const BlockTokens& tokens);
+  struct Options {
+    Rounding rounding = Rounding::kStepwise;
+    bool affinity_on_I = false;                   // already in the sums: it still scales the bias
+    const lang::HbmTensor* checkpoint = nullptr;  // [N, B, H]: s of each block
+  };
+
+  CrossCoreRows(lang::Core& nki, const MoeCteArgs& args, const BlockTokens& tokens,
+                const Options& options);
 
   // [128, H]: where the down projection of a block leaves its partial sums, tile by tile.
   const lang::View& partial(int tile) const { return partial_[tile]; }
 
-  // The DMA half of block `n`: sends the peer's partial sums, fetches old rows. `bias` is [128, H].
+  // The DMA half of turn `n`: sends the peer's partial sums, fetches old rows. `bias` is [128, H].
   void Exchange(std::int64_t n, const std::optional<lang::View>& bias);
   // Emits up to `count` chunks of the element-wise half of the block exchanged last.
   void Step(std::int64_t count);
-  // Emits what is left of it, the scatter, and the barrier if another block follows.
-  void Finish();
+  // Emits what is left of it and the scatter; then a core_barrier, unless it was the last block.
+  void Finish(bool last);
 
   // Chunks of a block.
   std::int64_t steps() const { return owned_ * chunks_; }
@@ -40,10 +53,13 @@ class CrossCoreRows {
   // Tile t of this core's half, counted in the block.
   int Mine(int t) const { return t + owned_ * nki_.program_id(); }
   int Peers(int t) const { return t + owned_ * (1 - nki_.program_id()); }
+  void StepChunk(int t, std::int64_t h);
+  void Accumulate(const lang::View& sum, const lang::View& old, const lang::View& affinity);
 
   lang::Core& nki_;
   const MoeCteArgs& args_;
   const BlockTokens& tokens_;
+  Options options_;
   int owned_;            // 128-row tiles of a block that end on this core
   std::int64_t chunks_;  // of one row tile
   lang::RotatingTile partial_, received_, old_;

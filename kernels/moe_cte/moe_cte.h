@@ -58,5 +58,6 @@ void MoeCte(isa::Sink& sink, const MoECTESpec& spec, const MoeCteArgs& args);
 // The variants' entry points.
 void BwmmShardOnBlock(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
 void BwmmShardOnIMx(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
+void BwmmShardOnIMxHybrid(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
 
 }  // namespace bwmm::kernels

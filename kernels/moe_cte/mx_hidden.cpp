@@ -16,9 +16,11 @@ constexpr int kTilesPerBank = 8;  // bf16 transposes of 128 columns in one PSUM 
 
 }  // namespace
 
-MxHidden::MxHidden(lang::Core& nki, const MoeCteArgs& args, int quantized_depth, int gather_depth)
+MxHidden::MxHidden(lang::Core& nki, const MoeCteArgs& args, const BlockTokens& tokens,
+                   int quantized_depth, int gather_depth)
     : nki_(nki),
       args_(args),
+      tokens_(tokens),
       tiles_(args.hidden() / 512),
       groups_(args.block_size / kGroupTokens),
       quarter_(nki.Sbuf("quarter", DType::kInt32, 128, {1})) {
@@ -27,6 +29,16 @@ MxHidden::MxHidden(lang::Core& nki, const MoeCteArgs& args, int quantized_depth,
   slots_ = nki.RotatingSbuf("row_slots", 2, DType::kInt32, 128, {groups_});
   index_ = nki.RotatingSbuf("row_index", 2, DType::kInt32, 128, {groups_});
   rows_ = nki.RotatingSbuf("hidden_rows", gather_depth, DType::kBf16, 128, {tiles_ * 128});
+  if (args.skip_dma.skip_token) {
+    for (int i = 0; i < gather_depth; ++i)
+      nki.memset(rows_[i], 0.0f);
+  }
+  if (pre_scale()) {
+    address_ = nki.RotatingSbuf("lane_address", 2, DType::kInt32, 128, {groups_});
+    affinity_ = nki.RotatingSbuf("lane_affinity", gather_depth, DType::kFp32, 128, {1});
+    for (int i = 0; i < gather_depth; ++i)
+      nki.memset(affinity_[i], 0.0f);
+  }
   transposed_ = nki.RotatingPsum("transposed", 2, DType::kBf16, 128, {kTilesPerBank, 128});
   lanes_ =
       nki.RotatingSbuf("hidden_lanes", 2, DType::kBf16, 128, {tiles_, kGroupTokens, kQuarters});
@@ -36,28 +48,35 @@ MxHidden::MxHidden(lang::Core& nki, const MoeCteArgs& args, int quantized_depth,
                              {tiles_, args.block_size});
 }
 
-void MxHidden::Gather(std::int64_t block) {
-  const View& slots = slots_[block];
-  const View& index = index_[block];
-  const View ids =
-      args_.token_position_to_id.Columns(block * args_.block_size, kGroupTokens, groups_);
+void MxHidden::Gather(std::int64_t turn, const BlockIndex& block) {
+  const View& slots = slots_[turn];
   for (int w = 0; w < kQuarters; ++w)
-    nki_.dma_copy(slots.Slice(0, 32 * w, 32), ids);
-  nki_.tensor_scalar(index, slots, AluOp::kMultiply, static_cast<float>(kQuarters), AluOp::kAdd,
-                     quarter_.view(), Engine::kGpSimd);
+    tokens_.LoadSlots(slots.Slice(0, 32 * w, 32), block);
+  nki_.tensor_scalar(index_[turn], slots, AluOp::kMultiply, static_cast<float>(kQuarters),
+                     AluOp::kAdd, quarter_.view(), Engine::kGpSimd);
+  if (pre_scale())
+    tokens_.Address(address_[turn], slots, turn);
   for (std::int64_t g = 0; g < std::min<std::int64_t>(groups_, rows_.count()); ++g)
-    GatherGroup(block, g);
+    GatherGroup(turn, g);
 }
 
-void MxHidden::GatherGroup(std::int64_t block, std::int64_t group) {
+void MxHidden::GatherGroup(std::int64_t turn, std::int64_t group) {
+  const std::int64_t buffer = turn * groups_ + group;
   const View table = args_.hidden_states.Rows(args_.hidden() / kQuarters);
-  const View index = index_[block].Slice(1, group, 1);
-  nki_.dma_copy(rows_[block * groups_ + group], table, {.gather = table.RowsAt(index)});
+  const View index = index_[turn].Slice(1, group, 1);
+  nki_.dma_copy(rows_[buffer], table, {.gather = table.RowsAt(index, tokens_.oob())});
+  if (!pre_scale())
+    return;
+  const View affinities = args_.expert_affinities_masked.Rows(1);
+  const View address = address_[turn].Slice(1, group, 1);
+  nki_.dma_copy(affinity_[buffer], affinities,
+                {.gather = affinities.RowsAt(address, tokens_.oob())});
+  nki_.tensor_scalar(rows_[buffer], rows_[buffer], AluOp::kMultiply, affinity_[buffer]);
 }
 
-void MxHidden::TransposeAndQuantize(std::int64_t block) {
+void MxHidden::TransposeAndQuantize(std::int64_t turn) {
   for (std::int64_t g = 0; g < groups_; ++g) {
-    const std::int64_t group = block * groups_ + g;
+    const std::int64_t group = turn * groups_ + g;
     const View& rows = rows_[group];
     const View& lanes = lanes_[group];
     for (std::int64_t first = 0; first < tiles_; first += kTilesPerBank) {
@@ -70,10 +89,10 @@ void MxHidden::TransposeAndQuantize(std::int64_t block) {
                        psum.Split(2, kGroupTokens), Engine::kScalar);
     }
     const std::int64_t token = g * kGroupTokens;
-    nki_.quantize_mx(words_[block].Slice(2, token, kGroupTokens),
-                     scales_[block].Slice(2, token, kGroupTokens), lanes.Flat());
+    nki_.quantize_mx(words_[turn].Slice(2, token, kGroupTokens),
+                     scales_[turn].Slice(2, token, kGroupTokens), lanes.Flat());
     if (g + rows_.count() < groups_)
-      GatherGroup(block, g + rows_.count());
+      GatherGroup(turn, g + rows_.count());
   }
 }
 

@@ -64,7 +64,7 @@ void MxWeights::LoadGateUp(std::int64_t block, const View& expert) {
   const View one = expert.Slice(0, 0, 1);
   const lang::HbmTensor& words = args_.gate_up_proj_weight;
   nki_.dma_copy(gate_up_[block], words.At({0}).Slice(3, first_ * 512, tiles_ * 512),
-                {.src_offset = words.Offset(one)});
+                {.src_offset = words.Offset(one, isa::OutOfBounds::kSkip)});
   const View scales =
       args_.gate_up_proj_scale
           ->Reshaped({args_.experts() * kScaleRows, 2, args_.hidden() / 512, args_.intermediate()})
@@ -74,14 +74,14 @@ void MxWeights::LoadGateUp(std::int64_t block, const View& expert) {
                 {.gather = scales.RowsAt(index, isa::OutOfBounds::kSkip)});
   if (const auto& bias = args_.gate_and_up_bias)
     nki_.dma_copy(bias_[block], bias->At({0}).Slice(2, first_, tiles_),
-                  {.src_offset = bias->Offset(one)});
+                  {.src_offset = bias->Offset(one, isa::OutOfBounds::kSkip)});
 }
 
 void MxWeights::LoadDown(std::int64_t block, const View& expert) {
   const View one = expert.Slice(0, 0, 1);
   const lang::HbmTensor& words = args_.down_proj_weight;
   nki_.dma_copy(down_[block], words.At({0}).Slice(1, first_, tiles_),
-                {.src_offset = words.Offset(one)});
+                {.src_offset = words.Offset(one, isa::OutOfBounds::kSkip)});
   const View scales =
       args_.down_proj_scale
           ->Reshaped({args_.experts() * kScaleRows, args_.intermediate() / 512, args_.hidden()})
@@ -90,7 +90,8 @@ void MxWeights::LoadDown(std::int64_t block, const View& expert) {
   nki_.dma_copy(down_scale_[block], scales.Slice(1, first_, tiles_),
                 {.gather = scales.RowsAt(index, isa::OutOfBounds::kSkip)});
   if (const auto& bias = args_.down_bias)
-    nki_.dma_copy(down_bias_[block], bias->At().Slice(0, 0, 1), {.src_offset = bias->Offset(one)});
+    nki_.dma_copy(down_bias_[block], bias->At().Slice(0, 0, 1),
+                  {.src_offset = bias->Offset(one, isa::OutOfBounds::kSkip)});
 }
 
 std::optional<View> MxWeights::gate_up_bias(std::int64_t block, int gate_or_up, std::int64_t tile,

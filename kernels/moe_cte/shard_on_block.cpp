@@ -86,7 +86,7 @@ class Kernel {
   void LoadGroup(std::int64_t first) {  // (1)
     const View hidden = args_.hidden_states.At();
     for (std::int64_t i = first; i < GroupEnd(first); ++i) {
-      tokens_.Load(i, BlockOf(i));
+      tokens_.Load(i, {.number = BlockOf(i)});
       for (int t = 0; t < tokens_.tiles(); ++t) {
         const View& rows = rows_[i * tokens_.tiles() + t];
         nki_.dma_copy(rows, hidden, {.gather = hidden.RowsAt(tokens_.ids(i, t))});

@@ -15,97 +15,41 @@
 // are emitted before (6) and (7) of block n, and those among (3) and (4) of block n + 1, so that
 // they overlap.
 
-#include <algorithm>
-
-#include "kernels/moe_cte/block_tokens.h"
-#include "kernels/moe_cte/cross_core_rows.h"
+#include "kernels/moe_cte/i_shard_blocks.h"
 #include "kernels/moe_cte/moe_cte.h"
-#include "kernels/moe_cte/mx_expert.h"
-#include "kernels/moe_cte/mx_hidden.h"
-#include "kernels/moe_cte/mx_plan.h"
-#include "kernels/moe_cte/mx_weights.h"
-#include "kernels/moe_cte/output_rows.h"
+#include "kernels/moe_cte/mx_ffn.h"
 
 namespace bwmm::kernels {
-
-using lang::Engine;
-using lang::View;
-
 namespace {
 
-class Kernel {
- public:
-  Kernel(lang::Core& nki, const MoeCteArgs& args, std::int64_t tiles, const MxPlan& plan)
-      : nki_(nki),
-        args_(args),
-        tokens_(nki, args, 3),
-        hidden_(nki, args, plan.quantized, plan.gather_groups),
-        weights_(nki, args, nki.program_id() * tiles, tiles, plan.gate_up, 1),
-        expert_(nki, args, weights_),
-        output_(nki, args, tokens_) {}
+struct Kernel {
+  Kernel(lang::Core& nki, const MoeCteArgs& args, std::int64_t tiles)
+      : tokens(nki, args, 3),
+        ffn(nki, args, tokens, nki.program_id() * tiles, tiles,
+            // Besides the FFN's buffers: partial, received and old rows.
+            PlanMx(nki.limits(), args, tiles, args.block_size / 128 * 2 * args.hidden() * 2)),
+        output(nki, args, tokens, {.rounding = Rounding::kStepwise}),
+        blocks(nki, args, ffn, output) {}
 
-  void Run() {
-    ZeroOutput(nki_, args_.output);
-    const std::int64_t blocks = args_.blocks();
-    if (blocks == 0)
-      return;
-    Load(0);
-    weights_.LoadGateUp(0, tokens_.expert(0));
-    weights_.LoadDown(0, tokens_.expert(0));
-    hidden_.TransposeAndQuantize(0);  // (2)
-    for (std::int64_t n = 0; n < blocks; ++n) {
-      const bool more = n + 1 < blocks;
-      if (more)
-        Load(n + 1);
-      ProjectGateUp(n);
-      output_.Finish();  // of block n - 1
-      if (more)
-        weights_.LoadGateUp(n + 1, tokens_.expert(n + 1));
-      ProjectDown(n);
-      if (more) {
-        weights_.LoadDown(n + 1, tokens_.expert(n + 1));
-        hidden_.TransposeAndQuantize(n + 1);
-      }
-      output_.Exchange(n, weights_.down_bias(n));  // (6), (7)
-    }
-    output_.Finish();
-  }
-
- private:
-  void Load(std::int64_t n) {
-    tokens_.Load(n, n);
-    hidden_.Gather(n);  // (1)
-  }
-
-  void ProjectGateUp(std::int64_t n) {  // (3), (4)
-    const std::int64_t steps = 1 + output_.steps() / expert_.sub_tiles();
-    expert_.ProjectGateUp(n, hidden_, [&] { output_.Step(steps); });
-  }
-
-  void ProjectDown(std::int64_t n) {  // (5)
-    int turn = 0;
-    expert_.ProjectDown(n, [&](int t, std::int64_t h, const View& psum) {
-      nki_.tensor_copy(output_.partial(t).Slice(1, h, MxExpert::kChunk), psum,
-                       turn++ % 2 == 0 ? Engine::kScalar : Engine::kVector);
-    });
-  }
-
-  lang::Core& nki_;
-  const MoeCteArgs& args_;
-  BlockTokens tokens_;
-  MxHidden hidden_;
-  MxWeights weights_;
-  MxExpert expert_;
-  CrossCoreRows output_;
+  BlockTokens tokens;
+  MxFfn ffn;
+  CrossCoreRows output;
+  IShardBlocks blocks;
 };
 
 }  // namespace
 
 void BwmmShardOnIMx(lang::Core& nki, const MoECTESpec&, const MoeCteArgs& args) {
-  const std::int64_t tiles = args.intermediate() / 1024;
-  // Besides the rotating buffers: partial, received and old rows.
-  const std::int64_t rows = args.block_size / 128 * 2 * args.hidden() * 2;
-  Kernel(nki, args, tiles, PlanMx(nki.limits(), args, tiles, rows)).Run();
+  Kernel(nki, args, args.intermediate() / 1024).blocks.RunStatic(args.blocks());
+}
+
+// The same with a static prefix, and a loop over the live blocks the device counts.
+void BwmmShardOnIMxHybrid(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args) {
+  Kernel kernel(nki, args, args.intermediate() / 1024);
+  const std::int64_t prefix = StaticPrefix(
+      args, spec.shard_on_I ? spec.shard_on_I->num_static_block : std::optional<int>());
+  kernel.blocks.RunStatic(prefix);
+  kernel.blocks.RunDynamic(prefix, *args.conditions);
 }
 
 }  // namespace bwmm::kernels
