@@ -31,9 +31,10 @@ InOrderEngine::Config EngineConfig(Unit unit, std::int64_t mhz, const SharedMode
           .hbm_register_load = shared.time.FromNs(c.dma.start_ns + c.hbm.latency_ns)};
 }
 
-units::DmaUnit::Config DmaConfig(const SharedModel& shared) {
+units::DmaUnit::Config DmaConfig(int core, const SharedModel& shared) {
   const MachineConfig& c = shared.config;
-  return {.shape = {.engines = static_cast<int>(c.dma.engines),
+  return {.core = core,
+          .shape = {.engines = static_cast<int>(c.dma.engines),
                     .partitions = static_cast<int>(c.sbuf.partitions),
                     .compute_percent = c.dma.compute_percent},
           .engine_mb_s = c.dma.engine_mb_s,
@@ -78,7 +79,7 @@ CoreModel::CoreModel(sc_core::sc_module_name name, const SharedModel& shared, Co
               shared.run, memory_),
       sync_("sync", EngineConfig(Unit::kSync, shared.config.clock.sync_mhz, shared), shared.run,
             memory_),
-      dma_("dma", DmaConfig(shared), shared.time, shared.run, shared.arbiter) {
+      dma_("dma", DmaConfig(options.core, shared), shared.time, shared.run, shared.arbiter) {
   if (options.check_memory && !options.control_only)
     checker_.emplace(LimitsOf(shared.config), memory_);
   issue_.tensor(tensor_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <systemc>
+#include <tuple>
 #include <utility>
 
 #include "model/engine/make_engines.h"
@@ -84,11 +85,15 @@ class Machine {
               .capacity_bytes = static_cast<std::uint64_t>(config.hbm.capacity_mib) << 20},
              time_) {
     const SharedModel shared{config_, time_, run_, arbiter_, hbm};
-    std::vector<ops::CoreMemory*> memories;
-    for (int core = 0; core < config.cores; ++core) {
-      cores_.push_back(MakeCore(core, fidelity, shared, kernel));
-      memories.push_back(&cores_.back()->memory());
+    const int cores = static_cast<int>(config.cores);
+    cores_.resize(cores);
+    for (int i = 0; i < cores; ++i) {
+      const int core = options.build_in_reverse ? cores - 1 - i : i;
+      cores_[core] = MakeCore(core, fidelity, shared, kernel);
     }
+    std::vector<ops::CoreMemory*> memories;
+    for (const auto& core : cores_)
+      memories.push_back(&core->memory());
     exchange_ = std::make_unique<units::Exchange>(
         "exchange",
         units::Exchange::Config{.cores = static_cast<int>(config.cores),
@@ -112,6 +117,13 @@ class Machine {
       std::rethrow_exception(run_.error());
     if (!options_.listing.empty())
       listing_.WriteTo(options_.listing);
+    if (options_.records != nullptr) {
+      // What completes in one phase completes in no particular order.
+      std::sort(options_.records->begin(), options_.records->end(),
+                [](const InstructionRecord& a, const InstructionRecord& b) {
+                  return std::tie(a.end, a.core, a.id) < std::tie(b.end, b.core, b.id);
+                });
+    }
     return Result();
   }
 

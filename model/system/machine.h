@@ -88,9 +88,11 @@ struct RunOptions {
   std::string listing = {};  // file for one line per instruction; written whole or not at all
   std::function<void(const Progress&)> progress = {};
   double progress_seconds = 0.2;                      // between two calls
-  std::vector<InstructionRecord>* records = nullptr;  // in order of completion
+  std::vector<InstructionRecord>* records = nullptr;  // by end, core, id
   bool check_memory = true;                           // reads of unwritten bytes; not in timing
   std::uint32_t window = 65536;                       // instructions in flight per core
+  // For tests: builds the last core first, so that SystemC runs processes in another order.
+  bool build_in_reverse = false;
   // Replaces the fidelity's TensorEngine, e.g. with one that dumps waves.
   std::function<std::unique_ptr<engine::TensorEngine>(int core, const engine::TensorEngineConfig&)>
       make_engine = {};

@@ -14,9 +14,9 @@ DmaUnit::DmaUnit(sc_core::sc_module_name name, const Config& config, const TimeB
       time_(time),
       run_(run),
       arbiter_(arbiter),
-      arbiter_id_(arbiter.Add([this](Tick tick) { Grant(tick); })),
       generator_free_at_(config.dge_instances, 0),
       engines_(config.shape.engines) {
+  arbiter_.Add(config_.core, [this](Tick tick) { Grant(tick); });
   SC_HAS_PROCESS(DmaUnit);
   SC_METHOD(FinishDue);
   sensitive << alarm_.event();
@@ -32,7 +32,7 @@ void DmaUnit::GateOpened(Work& work, Gate gate) {
   const Tick open = EvenUp(work.OpenAt(gate));
   if (!work.software_descriptors) {
     ready_.emplace(open, work.instruction.id, &transfer);
-    arbiter_.RequestAt(arbiter_id_, open);
+    arbiter_.RequestAt(config_.core, open);
   } else if (transfer.descriptors_at != kNever) {
     ScheduleArrival(transfer, open + config_.start);
   }
@@ -51,7 +51,7 @@ void DmaUnit::ScheduleArrival(Transfer& transfer, Tick at) {
   if (transfer.work->software_descriptors)
     transfer.work->start = at - config_.start;
   arrivals_.emplace(at, transfer.work->instruction.id, &transfer);
-  arbiter_.RequestAt(arbiter_id_, at);
+  arbiter_.RequestAt(config_.core, at);
 }
 
 void DmaUnit::Grant(Tick now) {
@@ -78,7 +78,7 @@ void DmaUnit::GrantGenerators(Tick now) {
     }
     const auto free = std::min_element(generator_free_at_.begin(), generator_free_at_.end());
     if (*free > now) {
-      arbiter_.RequestAt(arbiter_id_, *free);
+      arbiter_.RequestAt(config_.core, *free);
       return;
     }
     ready_.pop();
@@ -103,7 +103,7 @@ void DmaUnit::Arrive(Transfer& transfer, Tick now) {
     Engine& engine = engines_[part.engine];
     engine.fifo.push_back({&transfer, part});
     if (engine.fifo.size() == 1 && engine.free_at > now)
-      arbiter_.RequestAt(arbiter_id_, engine.free_at);
+      arbiter_.RequestAt(config_.core, engine.free_at);
   }
   if (transfer.parts_left == 0)
     ScheduleEnd(transfer);
@@ -132,7 +132,7 @@ void DmaUnit::StartPart(Engine& engine, Tick now) {
   if (--transfer.parts_left == 0)
     ScheduleEnd(transfer);
   if (!engine.fifo.empty())
-    arbiter_.RequestAt(arbiter_id_, engine.free_at);
+    arbiter_.RequestAt(config_.core, engine.free_at);
 }
 
 // When HBM has moved the bytes.

@@ -34,6 +34,7 @@ class DmaUnit final : public sc_core::sc_module,
                       public MeetIf {
  public:
   struct Config {
+    int core = 0;
     DmaShape shape;
     std::int64_t engine_mb_s = 33'000;
     std::int64_t descriptor_bytes = 64;
@@ -102,7 +103,6 @@ class DmaUnit final : public sc_core::sc_module,
   const TimeBase time_;
   RunState& run_;
   PhaseArbiter& arbiter_;
-  const int arbiter_id_;
   std::unordered_map<const Work*, Transfer> transfers_;
   TimedQueue ready_;     // for a descriptor generator, or for the peer
   TimedQueue arrivals_;  // at the engines

@@ -2,7 +2,7 @@
 //
 // A unit that shares something with the other core (HBM, meetings) or between its own instructions
 // (descriptor generators, DMA engines) collects requests in the even phase and decides in Grant.
-// Grants of one phase run in the order in which the units were added: core 0 first.
+// Grants of one phase run in the order of the cores.
 #pragma once
 
 #include <functional>
@@ -27,13 +27,14 @@ class PhaseArbiter final : public sc_core::sc_module {
     dont_initialize();
   }
 
-  int Add(Grant grant) {
-    grants_.push_back(std::move(grant));
-    return static_cast<int>(grants_.size()) - 1;
+  void Add(int core, Grant grant) {
+    if (grants_.size() <= static_cast<std::size_t>(core))
+      grants_.resize(core + 1);
+    grants_[core] = std::move(grant);
   }
   // Asks for a grant in the odd phase after the even phase `tick`.
-  void RequestAt(int who, Tick tick) {
-    requests_.emplace(EvenUp(tick), who);
+  void RequestAt(int core, Tick tick) {
+    requests_.emplace(EvenUp(tick), core);
     alarm_.At(requests_.top().first + 1);
   }
 

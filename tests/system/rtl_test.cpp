@@ -4,14 +4,15 @@
 
 #include "model/system/machine.h"
 #include "tests/system/mx_program.h"
+#include "tests/system/random_program.h"
 #include "tests/system/two_core_program.h"
 
 namespace bwmm {
 namespace {
 
 template <typename Tensors, typename Program>
-void ExpectRtlEqualsFast(Program program, const std::vector<std::string>& outputs) {
-  Tensors rtl_tensors(true), fast_tensors(true);
+void ExpectRtlEqualsFast(Tensors& rtl_tensors, Tensors& fast_tensors, Program program,
+                         const std::vector<std::string>& outputs) {
   std::vector<InstructionRecord> rtl, fast;
   RunOptions options;
   options.records = &rtl;
@@ -39,11 +40,21 @@ void ExpectRtlEqualsFast(Program program, const std::vector<std::string>& output
 }
 
 TEST(RtlMachine, EqualsFastOnTheTwoCoreProgram) {
-  ExpectRtlEqualsFast<test::TwoCoreTensors>(test::TwoCoreProgram, {"y", "z"});
+  test::TwoCoreTensors rtl(true), fast(true);
+  ExpectRtlEqualsFast(rtl, fast, test::TwoCoreProgram, {"y", "z"});
 }
 
 TEST(RtlMachine, EqualsFastOnMxAndTransposes) {
-  ExpectRtlEqualsFast<test::MxTensors>(test::MxProgram, {"product", "transposed"});
+  test::MxTensors rtl(true), fast(true);
+  ExpectRtlEqualsFast(rtl, fast, test::MxProgram, {"product", "transposed"});
+}
+
+TEST(RtlMachine, EqualsFastOnRandomPrograms) {
+  for (unsigned seed = 100; seed < 103; ++seed) {
+    SCOPED_TRACE(seed);
+    test::RandomTensors rtl(seed, true), fast(seed, true);
+    ExpectRtlEqualsFast(rtl, fast, test::RandomProgram, {"out0", "out3"});
+  }
 }
 
 }  // namespace

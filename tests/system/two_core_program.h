@@ -31,9 +31,8 @@ struct TwoCoreTensors {
         rounds(hbm.Allocate("rounds", DType::kInt32, {1, 1}, true)),
         y(hbm.Allocate("y", DType::kBf16, {2 * kRounds * 128, kColumns}, with_data)),
         z(hbm.Allocate("z", DType::kFp32, {256, kColumns}, with_data)) {
+    // Indices first: they are the same with and without data.
     std::mt19937 random(seed);
-    FillBf16(x, random);
-    FillBf16(w, random);
     std::vector<std::int32_t> rows, places;
     for (int i = 0; i < kRounds * 128; ++i) {
       rows.push_back(i % 7 == 3 ? -1 : static_cast<std::int32_t>(random() % 512));
@@ -42,6 +41,8 @@ struct TwoCoreTensors {
     FillInt32(index, rows);
     FillInt32(targets, places);
     FillInt32(rounds, {kRounds});
+    FillBf16(x, random);
+    FillBf16(w, random);
   }
 };
 
