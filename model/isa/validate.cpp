@@ -128,8 +128,8 @@ class Validator {
             i.src);
     Require((!IsX4(i.dst.dtype) && !IsX4(i.src.dtype)) || i.dst.dtype == i.src.dtype,
             "x4 types are never converted", i.dst);
-    if (i.gather && i.scatter)
-      Refuse("a DMA gathers or scatters, not both");
+    if ((i.gather || i.src_offset) && (i.scatter || i.dst_offset))
+      Refuse("a DMA has a dynamic source or a dynamic destination, not both");
     Rows(i.gather, i.src);
     Rows(i.scatter, i.dst);
     Offset(i.src_offset, i.src);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "model/isa/instruction.h"
 
@@ -21,6 +22,18 @@ inline std::int64_t AluMin(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
 }
 
+inline float AluMultiply(float a, float b) {
+  return a * b;
+}
+// Saturates: a product of three int32 values leaves 64 bits. Sums of int32 values do not.
+inline std::int64_t AluMultiply(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (!__builtin_mul_overflow(a, b, &product))
+    return product;
+  using Int64 = std::numeric_limits<std::int64_t>;
+  return (a < 0) == (b < 0) ? Int64::max() : Int64::min();
+}
+
 // values[i] = values[i] op b(i), one tight loop per operation.
 template <typename T, typename B>
 void ApplyAlu(isa::AluOp op, T* values, std::int64_t count, B b) {
@@ -35,7 +48,7 @@ void ApplyAlu(isa::AluOp op, T* values, std::int64_t count, B b) {
       return;
     case isa::AluOp::kMultiply:
       for (std::int64_t i = 0; i < count; ++i)
-        values[i] = values[i] * b(i);
+        values[i] = AluMultiply(values[i], b(i));
       return;
     case isa::AluOp::kMax:
       for (std::int64_t i = 0; i < count; ++i)

@@ -1,5 +1,6 @@
 #include "model/ops/tensor_ops.h"
 
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -191,7 +192,8 @@ void Execute(const isa::TensorCopy& op, CoreMemory& memory) {
 
 void Execute(const isa::Memset& op, CoreMemory& memory) {
   OperandView dst(op.dst, memory);
-  if (op.value == 0.0f && op.dst.contiguous_run() == op.dst.free_size()) {
+  const bool all_zero_bits = op.value == 0.0f && !std::signbit(op.value);
+  if (all_zero_bits && op.dst.contiguous_run() == op.dst.free_size()) {
     for (std::int64_t p = 0; p < dst.partitions(); ++p)
       std::memset(dst.Row(p), 0, op.dst.span_bytes());
   } else {

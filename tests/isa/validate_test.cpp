@@ -222,6 +222,10 @@ TEST(Validate, RejectsBadDma) {
   ExpectRefused(copy, [](auto& i) { i.dst.partition = 100; }, {"at most at 128", "sbuf[100:132]"});
   ExpectRefused(copy, [](auto& i) { i.src.dtype = DType::kFp4E2M1FnX4; }, {"never converted"});
   ExpectRefused(Gather(), [](auto& i) { i.scatter = i.gather; }, {"not both"});
+  ExpectRefused(
+      Gather(),
+      [](auto& i) { i.dst_offset = ScalarOffset{.index = Index(), .limit = 4, .stride = 8}; },
+      {"not both"});
   ExpectRefused(Gather(), [](auto& i) { i.src.memory = Memory::kSbuf; }, {"table", "sbuf"});
   ExpectRefused(Gather(), [](auto& i) { i.gather->index.dtype = DType::kFp32; },
                 {"int32", "float32"});
