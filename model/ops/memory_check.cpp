@@ -1,5 +1,6 @@
 #include "model/ops/memory_check.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -14,7 +15,8 @@ MemoryChecker::MemoryChecker(const isa::Limits& limits, CoreMemory& memory)
       sbuf_written_(limits.partitions * limits.sbuf_bytes),
       psum_written_(limits.partitions * limits.psum_banks * limits.psum_bank_bytes) {}
 
-// Calls f(first byte of the operand's map, bytes) for each dense run of each partition.
+// Calls f(first byte, bytes) for each dense run of each partition or row: bytes of the map in SBUF
+// and PSUM, addresses in HBM.
 template <typename F>
 void MemoryChecker::ForEachRun(const isa::Operand& operand, F f) const {
   const int bytes = SizeOf(operand.dtype);
@@ -25,9 +27,13 @@ void MemoryChecker::ForEachRun(const isa::Operand& operand, F f) const {
   std::int64_t runs = 1;
   for (int i = 0; i < outer; ++i)
     runs *= operand.dims[i].size;
-  const std::int64_t pitch = operand.memory == isa::Memory::kSbuf
-                                 ? limits_.sbuf_bytes
-                                 : limits_.psum_banks * limits_.psum_bank_bytes;
+  std::int64_t pitch = 0;
+  if (operand.memory == isa::Memory::kHbm)
+    pitch = operand.partition_stride * bytes;
+  else if (operand.memory == isa::Memory::kSbuf)
+    pitch = limits_.sbuf_bytes;
+  else
+    pitch = limits_.psum_banks * limits_.psum_bank_bytes;
   for (std::int64_t p = 0; p < operand.partitions; ++p) {
     const std::int64_t base = (operand.partition + p) * pitch + operand.offset;
     std::array<std::int64_t, isa::Operand::kMaxRank> index{};
@@ -42,45 +48,39 @@ void MemoryChecker::ForEachRun(const isa::Operand& operand, F f) const {
   }
 }
 
+// Calls f(map, first word, one past the last word) for each run in a tensor that has a map.
+template <typename F>
+void MemoryChecker::ForEachHbmRun(const isa::Operand& operand, F f) const {
+  ForEachRun(operand, [&](std::int64_t address, std::int64_t bytes) {
+    HbmTensor& tensor = memory_.hbm.Find(address, bytes);
+    const auto first = static_cast<std::int64_t>(address - tensor.address);
+    if (!tensor.written.empty())
+      f(tensor.written, first / 4, (first + bytes + 3) / 4);
+  });
+}
+
 void MemoryChecker::Read(const isa::Operand& operand, std::string_view name) {
-  const auto fail = [&] {
-    throw SimError("{} reads bytes never written, {}", name, isa::ToText(operand));
+  const auto require = [&](bool written) {
+    if (!written)
+      throw SimError("{} reads bytes never written, {}", name, isa::ToText(operand));
   };
   if (operand.memory == isa::Memory::kHbm) {
-    for (std::int64_t p = 0; p < operand.partitions; ++p) {
-      const std::uint64_t address =
-          operand.offset + p * operand.partition_stride * SizeOf(operand.dtype);
-      const HbmTensor& tensor = memory_.hbm.Find(address, operand.span_bytes());
-      if (tensor.written.empty())
-        continue;
-      const std::uint64_t first = (address - tensor.address) / 4;
-      const std::uint64_t last = (address - tensor.address + operand.span_bytes() - 1) / 4;
-      for (std::uint64_t word = first; word <= last; ++word) {
-        if (!tensor.written[word])
-          fail();
-      }
-    }
+    ForEachHbmRun(operand, [&](const std::vector<bool>& map, std::int64_t first, std::int64_t end) {
+      require(std::find(map.begin() + first, map.begin() + end, false) == map.begin() + end);
+    });
     return;
   }
   const auto& map = operand.memory == isa::Memory::kSbuf ? sbuf_written_ : psum_written_;
   ForEachRun(operand, [&](std::int64_t first, std::int64_t bytes) {
-    if (std::memchr(&map[first], 0, bytes) != nullptr)
-      fail();
+    require(std::memchr(&map[first], 0, bytes) == nullptr);
   });
 }
 
 void MemoryChecker::Write(const isa::Operand& operand) {
   if (operand.memory == isa::Memory::kHbm) {
-    for (std::int64_t p = 0; p < operand.partitions; ++p) {
-      const std::uint64_t address =
-          operand.offset + p * operand.partition_stride * SizeOf(operand.dtype);
-      HbmTensor& tensor = memory_.hbm.Find(address, operand.span_bytes());
-      if (tensor.written.empty())
-        continue;
-      const std::uint64_t first = (address - tensor.address) / 4;
-      const std::uint64_t last = (address - tensor.address + operand.span_bytes() + 3) / 4;
-      std::fill(tensor.written.begin() + first, tensor.written.begin() + last, true);
-    }
+    ForEachHbmRun(operand, [](std::vector<bool>& map, std::int64_t first, std::int64_t end) {
+      std::fill(map.begin() + first, map.begin() + end, true);
+    });
     return;
   }
   auto& map = operand.memory == isa::Memory::kSbuf ? sbuf_written_ : psum_written_;
@@ -117,6 +117,17 @@ struct MemoryChecker::Visitor {
       c.Read(offset->index, "scalar offset");
     if (rows || offset)
       ForEachDynamicRow(operand, rows, offset, c.memory_, f);
+  }
+
+  // Row p of the operand a gather fills.
+  static isa::Operand Lane(const isa::Operand& operand, std::int64_t p) {
+    isa::Operand lane = operand;
+    lane.partitions = 1;
+    if (operand.memory == isa::Memory::kHbm)
+      lane.offset += p * operand.partition_stride * SizeOf(operand.dtype);
+    else
+      lane.partition += static_cast<int>(p);
+    return lane;
   }
 
   void operator()(const isa::LoadStationary& i) const {
@@ -175,12 +186,7 @@ struct MemoryChecker::Visitor {
     if (i.gather || i.src_offset) {
       Rows(i.src, i.gather, i.src_offset, [&](std::int64_t p, const isa::Operand& row) {
         Read(row, "src row");
-        if (i.gather) {
-          isa::Operand lane = i.dst;
-          lane.partition += static_cast<int>(p);
-          lane.partitions = 1;
-          c.Write(lane);
-        }
+        c.Write(i.src.partitions == i.dst.partitions ? Lane(i.dst, p) : i.dst);
       });
     } else {
       Read(i.src, "src");
@@ -188,7 +194,7 @@ struct MemoryChecker::Visitor {
     if (i.scatter || i.dst_offset) {
       Rows(i.dst, i.scatter, i.dst_offset,
            [&](std::int64_t, const isa::Operand& row) { c.Write(row); });
-    } else if (!i.gather) {
+    } else if (!i.gather && !i.src_offset) {
       c.Write(i.dst);
     }
   }

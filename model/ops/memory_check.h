@@ -29,6 +29,8 @@ class MemoryChecker {
   void Scale(const isa::Operand& operand, bool write);
   template <typename F>
   void ForEachRun(const isa::Operand& operand, F f) const;
+  template <typename F>
+  void ForEachHbmRun(const isa::Operand& operand, F f) const;
 
   isa::Limits limits_;
   CoreMemory& memory_;
