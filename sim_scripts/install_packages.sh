@@ -9,11 +9,11 @@ packages=(
   # RTL: Verilator, and zlib for its FST writer; SystemC for the machine
   verilator zlib1g-dev libsystemc-dev
   # Libraries
-  libfmt-dev libhwy-dev libtbb-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libspdlog-dev
+  libfmt-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev
   # Tests, oracles, benchmarks, style
   libgtest-dev libgmock-dev librapidcheck-dev libmpfr-dev libbenchmark-dev clang-format clang-tidy
-  # Scripts, plots, waves
-  python3 python3-numpy python3-matplotlib gtkwave
+  # Scripts, waves
+  python3 python3-numpy gtkwave
 )
 
 fail() {

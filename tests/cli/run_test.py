@@ -55,7 +55,8 @@ class Run(unittest.TestCase):
     def test_layer_has_one_answer_for_each_variant(self):
         for variant in ("shard_on_i_mx", "shard_on_block"):
             with self.subTest(variant=variant):
-                arguments = ["run", "--model", "stories260k", "--tokens", "24", "--variant", variant]
+                arguments = ["run", "--model", "stories260k", "--tokens", "24",
+                             "--variant", variant]
                 fast = self.check_one_answer(*arguments)
                 sequential = self.report(*arguments, "--sequential")
                 self.assertEqual(sequential["checksum"], fast["checksum"])
