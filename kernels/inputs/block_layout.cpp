@@ -1,6 +1,7 @@
 #include "kernels/inputs/block_layout.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -112,6 +113,34 @@ HostTensor BlockLayout::Conditions(int extra_zeros) const {
   std::vector<std::int32_t> padded = conditions;
   padded.resize(padded.size() + extra_zeros, 0);
   return Int32Tensor("conditions", padded);
+}
+
+BlockLayout BuildDroppingLayout(const Routing& routing, double capacity_factor, bool skip_token) {
+  constexpr std::int64_t kMultiple = 256;
+  Validate(routing, {});
+  std::vector<std::vector<std::int32_t>> rows = RowsOfExperts(routing);
+  const double wanted = std::ceil(static_cast<double>(routing.tokens) * routing.top_k *
+                                  capacity_factor / routing.experts);
+  const auto capacity = static_cast<std::int64_t>(std::min<double>(routing.tokens, wanted));
+  BlockLayout layout;
+  layout.tokens = routing.tokens;
+  layout.block_size =
+      static_cast<int>(std::max<std::int64_t>(1, CeilDiv(capacity, kMultiple)) * kMultiple);
+  layout.blocks = layout.live_blocks = routing.experts;
+  layout.token_position_to_id.assign(std::size_t{1} * layout.blocks * layout.block_size,
+                                     skip_token ? -1 : routing.tokens);
+  layout.conditions.assign(layout.blocks, 1);
+  for (int e = 0; e < routing.experts; ++e) {
+    layout.block_to_expert.push_back(e);
+    if (std::ssize(rows[e]) > capacity) {
+      layout.dropped_rows += std::ssize(rows[e]) - capacity;
+      rows[e].resize(capacity);
+    }
+    layout.rows_per_expert.push_back(std::ssize(rows[e]));
+    std::ranges::copy(rows[e],
+                      layout.token_position_to_id.begin() + std::int64_t{e} * layout.block_size);
+  }
+  return layout;
 }
 
 }  // namespace bwmm::inputs

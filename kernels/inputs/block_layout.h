@@ -28,6 +28,7 @@ struct BlockLayout {
   std::vector<std::int32_t> block_to_expert;       // [N], blocks without rows name the last expert
   std::vector<std::int32_t> conditions;            // [N], 1 for live blocks
   std::vector<std::int64_t> rows_per_expert;       // [E]
+  std::int64_t dropped_rows = 0;                   // over capacity; 0 in a block layout
 
   // The three vectors as int32 tensors; `conditions` gets `extra_zeros` zeros at its end.
   HostTensor TokenPositionToId() const;
@@ -39,6 +40,11 @@ struct BlockLayout {
 // token is routed. A token that names an expert twice gets one row (and one summed affinity), for
 // a block must not scatter to one row twice.
 BlockLayout BuildBlockLayout(const Routing& routing, const BlockLayoutOptions& options);
+
+// The capacity layout: block e holds the rows of expert e, and N == E. An expert keeps its first
+// capacity = min(T, ceil(T k factor / E)) rows in token order and drops the rest; the block size is
+// the capacity rounded up to a multiple of 256. `dropped_rows` says how many were lost.
+BlockLayout BuildDroppingLayout(const Routing& routing, double capacity_factor, bool skip_token);
 
 // N alone, for capacity questions.
 int BlocksNeeded(std::int64_t tokens, int top_k, int experts, int block_size, bool pad_to_even);

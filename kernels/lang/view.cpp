@@ -94,6 +94,26 @@ View View::As(DType dtype) const {
   return view;
 }
 
+View View::Retyped(DType dtype) const {
+  View view = Flat();
+  isa::Operand& o = view.operand_;
+  const std::int64_t bytes = o.dims[0].size * SizeOf(o.dtype);
+  if (bytes % SizeOf(dtype) != 0)
+    Refuse(fmt::format("{} bytes are no row of {}", bytes, NameOf(dtype)));
+  o.dtype = dtype;
+  o.dims[0].size = bytes / SizeOf(dtype);
+  return view;
+}
+
+View View::Repeated(std::int64_t count) const {
+  if (free_size() != 1)
+    Refuse("only one element per partition repeats");
+  View view = *this;
+  view.operand_.rank = 1;
+  view.operand_.dims[0] = {.size = count, .stride = 0};
+  return view;
+}
+
 View View::SplitRows(std::int64_t rows) const {
   if (operand_.memory != isa::Memory::kHbm || rows < 1 || size(0) % rows != 0)
     Refuse(fmt::format("rows do not split into groups of {}", rows));

@@ -41,6 +41,11 @@ class View {
   // [P, free_size] when the free dimensions are dense.
   View Flat() const;
   View As(DType dtype) const;
+  // The same bytes as elements of another size: the last free dimension is dense and grows or
+  // shrinks.
+  View Retyped(DType dtype) const;
+  // [P, 1] seen as [P, count], the element repeated.
+  View Repeated(std::int64_t count) const;
   // Rows of an HBM view dealt to partitions: [outer * rows, ...] becomes [rows, outer, ...], row
   // r of group g being row g * rows + r.
   View SplitRows(std::int64_t rows) const;

@@ -1,12 +1,13 @@
-// The element-wise middle of the expert FFN: act(clamp(gate + bias)) * clamp(up + bias).
+// The element-wise middle of the expert FFN: act(clamp(gate)) * clamp(up).
 //
-//   gate PSUM --(+ bias, min, max)--> [T] --activation--> bf16 --+
-//                                                                * --> inter (bf16)
-//   up   PSUM --(+ bias, min, max)--> [T] -----------------------+
+//   gate PSUM --(* scale, + bias, min, max)--> [T] --activation--> bf16 --+
+//                                                                         * --> inter (bf16)
+//   up   PSUM --(* scale, + bias, min, max)--> [T] -----------------------+
 //
 // T is bf16 in the MX variants and fp32 in the others (docs/numerics.md).
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "kernels/lang/core.h"
@@ -16,22 +17,34 @@ namespace bwmm::kernels {
 
 class GatedActivation {
  public:
-  // Handles up to `columns` tokens at a time.
-  GatedActivation(lang::Core& nki, const MoeCteArgs& args, DType middle, std::int64_t columns);
+  struct Input {
+    lang::View psum;                                 // [P, n]
+    std::optional<lang::View> scale = std::nullopt;  // [P, 1]
+    std::optional<lang::View> bias = std::nullopt;   // [P, 1]
+  };
+  using Inputs = std::array<Input, 2>;  // gate, up
 
-  // inter [P, n] from PSUM tiles gate and up [P, n]; biases are [P, 1].
-  void Apply(const lang::View& inter, const lang::View& gate, const lang::View& up,
-             const std::optional<lang::View>& gate_bias, const std::optional<lang::View>& up_bias);
+  // Handles up to `columns` tokens at a time. With `checkpoint` both clamped inputs are kept in
+  // bf16.
+  GatedActivation(lang::Core& nki, const MoeCteArgs& args, DType middle, std::int64_t columns,
+                  bool checkpoint = false);
+
+  // inter [P, n]
+  void Apply(const lang::View& inter, const Inputs& inputs);
+  // The clamped gate (0) or up (1) of the Apply before, bf16 [P, n].
+  lang::View checkpoint(int gate_or_up, const Inputs& inputs) const;
 
  private:
   // `source` itself when there is nothing to do, else a result in `buffer`.
-  lang::View BiasAndClamp(const lang::View& buffer, const lang::View& source,
-                          const std::optional<lang::View>& bias, std::optional<float> upper,
-                          std::optional<float> lower, lang::Engine engine);
+  lang::View ScaleBiasClamp(const lang::View& buffer, const Input& input,
+                            std::optional<float> upper, std::optional<float> lower,
+                            lang::Engine engine);
+  lang::View Part(const lang::RotatingTile& tiles, std::int64_t call, const Inputs& inputs) const;
 
   lang::Core& nki_;
   const MoeCteArgs& args_;
-  lang::RotatingTile gate_, up_, activated_;
+  std::array<lang::RotatingTile, 2> clamped_, checkpoint_;
+  lang::RotatingTile activated_;
   std::int64_t calls_ = 0;
 };
 

@@ -3,8 +3,8 @@
 //   per block n, expert e = block_to_expert[n], rows = token_position_to_id[n * B ..]:
 //     out[rows] += affinity[rows, e] * (down(act(gate) * up) + down_bias)
 //
-// Dimensions: T tokens, H hidden, I intermediate, E experts, N blocks of B rows. Row T of hidden
-// and affinities is the padding row, all zeros.
+// Dimensions: T tokens, H hidden, I intermediate, E experts, N blocks of B rows. Row T of hidden,
+// affinities and output is the padding row; with skip_token there is none and padding ids are -1.
 #pragma once
 
 #include <array>
@@ -21,18 +21,25 @@ struct ClampLimits {
 };
 
 struct MoeCteArgs {
-  lang::HbmTensor hidden_states;                      // [T + 1, H] bf16
-  lang::HbmTensor expert_affinities_masked;           // [(T + 1) * E]; fp32 for MX, bf16 otherwise
-  lang::HbmTensor gate_up_proj_weight;                // [E, H, 2, I]; MX: [E, 128, 2, H/512, I] x4
-  lang::HbmTensor down_proj_weight;                   // [E, I, H];    MX: [E, 128, I/512, H] x4
-  lang::HbmTensor token_position_to_id;               // [N * B] int32, padding T
-  lang::HbmTensor block_to_expert;                    // [N] int32
-  std::optional<lang::HbmTensor> gate_up_proj_scale;  // MX: [E, 16, 2, H/512, I] E8M0
-  std::optional<lang::HbmTensor> down_proj_scale;     // MX: [E, 16, I/512, H] E8M0
-  std::optional<lang::HbmTensor> gate_and_up_bias;    // [E, 2, I]; MX: [E, 128, 2, I/512, 4]
-  std::optional<lang::HbmTensor> down_bias;           // [E, H]
-  std::optional<lang::HbmTensor> conditions;          // hybrids and shard_on_block_mx
-  // shard_on_block: [T + 1, 2, H], the result in plane 0; others: [T + 1, H]. bf16.
+  lang::HbmTensor hidden_states;             // [T + 1, H] bf16
+  lang::HbmTensor expert_affinities_masked;  // [(T + 1) * E]; fp32 for MX, bf16 otherwise
+  lang::HbmTensor gate_up_proj_weight;       // [E, H, 2, I]; MX: [E, 128, 2, H/512, I] x4
+  lang::HbmTensor down_proj_weight;          // [E, I, H];    MX: [E, 128, I/512, H] x4
+  lang::HbmTensor token_position_to_id;      // [N * B] int32, padding T (skip_token: -1)
+  lang::HbmTensor block_to_expert;           // [N] int32; shard_on_i_dropping does not read it
+  // fp8: [E, 1, 2I] and [E, 1, H] fp32 per output channel. MX: [E, 16, 2, H/512, I] and
+  // [E, 16, I/512, H] E8M0.
+  std::optional<lang::HbmTensor> gate_up_proj_scale, down_proj_scale;
+  std::optional<lang::HbmTensor> gate_and_up_bias;  // [E, 2, I]; MX: [E, 128, 2, I/512, 4]
+  std::optional<lang::HbmTensor> down_bias;         // [E, H]
+  // int32: shard_on_i_hybrid and shard_on_i_mx_hybrid [N + 1], a prefix of ones whose sum is the
+  // number of live blocks; shard_on_block_mx [N + 2], 1 for a live block.
+  std::optional<lang::HbmTensor> conditions;
+  // Checkpoints, where the spec asks for them.
+  std::optional<lang::HbmTensor> gate_up_activations_T;  // [N, 2, I, B] bf16
+  std::optional<lang::HbmTensor> down_activations;       // [N, B, H] bf16
+  // [T + 1, H] bf16; accumulating shard_on_block [T + 1, 2, H] and shard_on_block_mx [2, T + 1, H],
+  // the result in plane 0.
   lang::HbmTensor output;
 
   int block_size = 256;
@@ -42,7 +49,8 @@ struct MoeCteArgs {
   SkipMode skip_dma;
   bool is_tensor_update_accumulating = true;
 
-  std::int64_t rows() const { return hidden_states.shape[0]; }  // T + 1
+  std::int64_t rows() const { return hidden_states.shape[0]; }
+  std::int64_t tokens() const { return skip_dma.skip_token ? rows() : rows() - 1; }
   std::int64_t hidden() const { return hidden_states.shape[1]; }
   std::int64_t experts() const { return gate_up_proj_weight.shape[0]; }
   std::int64_t intermediate() const { return gate_up_proj_weight.shape.back(); }
@@ -57,6 +65,10 @@ void MoeCte(isa::Sink& sink, const MoECTESpec& spec, const MoeCteArgs& args);
 
 // The variants' entry points.
 void BwmmShardOnBlock(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
+void BwmmShardOnI(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
+void BwmmShardOnIHybrid(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
+void BwmmShardOnIDropping(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
+void BwmmShardOnBlockMx(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
 void BwmmShardOnIMx(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
 void BwmmShardOnIMxHybrid(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
 

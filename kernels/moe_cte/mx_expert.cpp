@@ -26,9 +26,9 @@ void MxExpert::ProjectGateUp(std::int64_t turn, const MxHidden& hidden,
       const View& up = up_psum_[sub_tile];
       MatmulGateUp(gate, turn, hidden, 0, sub_tile);
       MatmulGateUp(up, turn, hidden, 1, sub_tile);
-      middle_.Apply(inter_[tile].Pick(2, lane), gate, up,
-                    weights_.gate_up_bias(turn, 0, tile, lane),
-                    weights_.gate_up_bias(turn, 1, tile, lane));
+      middle_.Apply(inter_[tile].Pick(2, lane),
+                    {{{.psum = gate, .bias = weights_.gate_up_bias(turn, 0, tile, lane)},
+                      {.psum = up, .bias = weights_.gate_up_bias(turn, 1, tile, lane)}}});
       between();
     }
     nki_.quantize_mx(words_[0].Pick(1, tile), scales_[0].Pick(1, tile), inter_[tile].Flat());

@@ -25,17 +25,17 @@ class MxFfn final : public ExpertFfn {
   }
   void Prepare(std::int64_t turn) override { hidden_.TransposeAndQuantize(turn); }
   void LoadWeights(std::int64_t turn) override {
-    weights_.LoadGateUp(turn, tokens_.weight_expert(turn));
-    weights_.LoadDown(turn, tokens_.weight_expert(turn));
+    weights_.LoadGateUp(turn, tokens_.weight_expert(turn), tokens_.expert(turn));
+    weights_.LoadDown(turn, tokens_.weight_expert(turn), tokens_.expert(turn));
   }
   void Compute(std::int64_t turn, bool next, const ComputeHooks& hooks) override {
     expert_.ProjectGateUp(turn, hidden_, hooks.between);
     hooks.before_down();
     if (next)
-      weights_.LoadGateUp(turn + 1, tokens_.weight_expert(turn + 1));
+      weights_.LoadGateUp(turn + 1, tokens_.weight_expert(turn + 1), tokens_.expert(turn + 1));
     expert_.ProjectDown(turn, hooks.result);
     if (next)
-      weights_.LoadDown(turn + 1, tokens_.weight_expert(turn + 1));
+      weights_.LoadDown(turn + 1, tokens_.weight_expert(turn + 1), tokens_.expert(turn + 1));
   }
   std::int64_t sub_tiles() const override { return expert_.sub_tiles(); }
   std::optional<lang::View> down_bias(std::int64_t turn) const override {

@@ -18,7 +18,9 @@ MxPlan PlanMx(const isa::Limits& limits, const MoeCteArgs& args, std::int64_t ti
   for (const MxPlan plan : {MxPlan{2, 2, 8}, MxPlan{1, 2, 8}, MxPlan{1, 1, 4}}) {
     const std::int64_t bytes = fixed + plan.gate_up * MxWeights::GateUpBytes(args, tiles) +
                                plan.quantized * (h / 512) * b * 5 + plan.gather_groups * h / 2;
-    if (bytes <= limits.sbuf_bytes)
+    // A skipped load needs the words in the buffer they were in.
+    const bool skips = args.skip_dma.skip_weight && plan.gate_up > 1;
+    if (bytes <= limits.sbuf_bytes && !skips)
       return plan;
   }
   return {.gate_up = 1, .quantized = 1, .gather_groups = 2};

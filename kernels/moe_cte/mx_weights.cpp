@@ -60,8 +60,8 @@ const View& MxWeights::ScaleIndex(const lang::RotatingTile& tiles, std::int64_t 
   return index;
 }
 
-void MxWeights::LoadGateUp(std::int64_t block, const View& expert) {
-  const View one = expert.Slice(0, 0, 1);
+void MxWeights::LoadGateUp(std::int64_t block, const View& weight_expert, const View& expert) {
+  const View one = weight_expert.Slice(0, 0, 1);
   const lang::HbmTensor& words = args_.gate_up_proj_weight;
   nki_.dma_copy(gate_up_[block], words.At({0}).Slice(3, first_ * 512, tiles_ * 512),
                 {.src_offset = words.Offset(one, isa::OutOfBounds::kSkip)});
@@ -69,16 +69,16 @@ void MxWeights::LoadGateUp(std::int64_t block, const View& expert) {
       args_.gate_up_proj_scale
           ->Reshaped({args_.experts() * kScaleRows, 2, args_.hidden() / 512, args_.intermediate()})
           .At();
-  const View& index = ScaleIndex(gate_up_index_, block, expert);
+  const View& index = ScaleIndex(gate_up_index_, block, weight_expert);
   nki_.dma_copy(gate_up_scale_[block], scales.Slice(3, first_ * 512, tiles_ * 512),
                 {.gather = scales.RowsAt(index, isa::OutOfBounds::kSkip)});
   if (const auto& bias = args_.gate_and_up_bias)
     nki_.dma_copy(bias_[block], bias->At({0}).Slice(2, first_, tiles_),
-                  {.src_offset = bias->Offset(one, isa::OutOfBounds::kSkip)});
+                  {.src_offset = bias->Offset(expert.Slice(0, 0, 1))});
 }
 
-void MxWeights::LoadDown(std::int64_t block, const View& expert) {
-  const View one = expert.Slice(0, 0, 1);
+void MxWeights::LoadDown(std::int64_t block, const View& weight_expert, const View& expert) {
+  const View one = weight_expert.Slice(0, 0, 1);
   const lang::HbmTensor& words = args_.down_proj_weight;
   nki_.dma_copy(down_[block], words.At({0}).Slice(1, first_, tiles_),
                 {.src_offset = words.Offset(one, isa::OutOfBounds::kSkip)});
@@ -86,12 +86,12 @@ void MxWeights::LoadDown(std::int64_t block, const View& expert) {
       args_.down_proj_scale
           ->Reshaped({args_.experts() * kScaleRows, args_.intermediate() / 512, args_.hidden()})
           .At();
-  const View& index = ScaleIndex(down_index_, block, expert);
+  const View& index = ScaleIndex(down_index_, block, weight_expert);
   nki_.dma_copy(down_scale_[block], scales.Slice(1, first_, tiles_),
                 {.gather = scales.RowsAt(index, isa::OutOfBounds::kSkip)});
   if (const auto& bias = args_.down_bias)
     nki_.dma_copy(down_bias_[block], bias->At().Slice(0, 0, 1),
-                  {.src_offset = bias->Offset(one, isa::OutOfBounds::kSkip)});
+                  {.src_offset = bias->Offset(expert.Slice(0, 0, 1))});
 }
 
 std::optional<View> MxWeights::gate_up_bias(std::int64_t block, int gate_or_up, std::int64_t tile,

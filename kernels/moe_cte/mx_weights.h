@@ -19,8 +19,10 @@ class MxWeights {
             int gate_up_depth, int down_depth);
 
   // A load may be emitted once the last use of its buffer has been: block - depth is done.
-  void LoadGateUp(std::int64_t block, const lang::View& expert);
-  void LoadDown(std::int64_t block, const lang::View& expert);
+  // `weight_expert` is E, out of bounds, when the words and scales are there already (depth 1);
+  // biases are always loaded.
+  void LoadGateUp(std::int64_t block, const lang::View& weight_expert, const lang::View& expert);
+  void LoadDown(std::int64_t block, const lang::View& weight_expert, const lang::View& expert);
 
   const lang::View& gate_up(std::int64_t block) const { return gate_up_[block]; }
   const lang::View& gate_up_scale(std::int64_t block) const { return gate_up_scale_[block]; }

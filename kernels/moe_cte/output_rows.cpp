@@ -32,11 +32,10 @@ void ZeroOutput(lang::Core& nki, const lang::HbmTensor& output) {
   nki.core_barrier(output);
 }
 
-void ReduceOutputs(lang::Core& nki, const lang::HbmTensor& output) {
+void ReduceOutputs(lang::Core& nki, const lang::HbmTensor& output, const View& plane0,
+                   const View& plane1) {
   nki.core_barrier(output);
-  const View plane0 = output.At({}).Pick(1, 0);
-  const View plane1 = output.At({}).Pick(1, 1);
-  const std::int64_t rows = output.shape[0];
+  const std::int64_t rows = plane0.size(0);
   const std::int64_t tiles = (rows + kRows - 1) / kRows;
   const std::int64_t first = nki.program_id() == 0 ? 0 : tiles / 2;
   const std::int64_t last = nki.program_id() == 0 ? tiles / 2 : tiles;

@@ -13,7 +13,9 @@ void ZeroRows(lang::Core& nki, const lang::View& plane, std::int64_t begin, std:
 void ZeroOutput(lang::Core& nki, const lang::HbmTensor& output);
 
 // core_barrier, then plane0 = plane0 + plane1 and plane1 = 0 over all rows: core 0 takes the first
-// half of the 128-row tiles (rounded down), core 1 the rest. output is [rows, 2, H].
-void ReduceOutputs(lang::Core& nki, const lang::HbmTensor& output);
+// half of the 128-row tiles (rounded down), core 1 the rest. The planes [rows, H] are views of
+// `output`.
+void ReduceOutputs(lang::Core& nki, const lang::HbmTensor& output, const lang::View& plane0,
+                   const lang::View& plane1);
 
 }  // namespace bwmm::kernels

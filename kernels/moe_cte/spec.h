@@ -35,12 +35,6 @@ constexpr bool IsMx(MoECTEImplementation implementation) {
   return static_cast<int>(implementation) >= 4;
 }
 
-// Which of the seven run today; the others are refused with what to use instead.
-constexpr bool IsAvailable(MoECTEImplementation implementation) {
-  return implementation == MoECTEImplementation::shard_on_block ||
-         implementation == MoECTEImplementation::shard_on_i_mx;
-}
-
 // How blocks go to cores. PING_PONG: even blocks to core 0, odd ones to core 1.
 enum class BlockShardStrategy { kPingPong, kHiLo };
 
@@ -56,6 +50,7 @@ struct ShardOnBlockConfig {  // shard_on_block and shard_on_block_mx
   BlockShardStrategy block_sharding_strategy = BlockShardStrategy::kPingPong;
   int n_static_blocks = -1;  // -1: from N and E
   int n_dynamic_blocks = 55;
+  bool dynamic_prefetch = false;  // shard_on_block_mx: load the next dynamic block's rows early
 };
 
 struct ShardOnIConfig {  // the shard_on_i family

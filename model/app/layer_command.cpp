@@ -24,11 +24,21 @@ inputs::LayerConfig ModelOf(const LayerCommand& command) {
     const KeyValue entry = SplitSetting(setting);
     if (entry.key.starts_with("model."))
       inputs::ApplySetting(model, entry.key, entry.value);
-    else if (!entry.key.starts_with("machine."))
-      throw SimError("--set {}: keys begin with model. or machine.", setting);
+    else if (!entry.key.starts_with("machine.") && !entry.key.starts_with("kernel."))
+      throw SimError("--set {}: keys begin with model., kernel. or machine.", setting);
   }
   inputs::ValidateLayerConfig(model);
   return model;
+}
+
+kernels::KernelOptions KernelOf(const LayerCommand& command) {
+  kernels::KernelOptions options;
+  for (const std::string& setting : command.common.settings) {
+    const KeyValue entry = SplitSetting(setting);
+    if (entry.key.starts_with("kernel."))
+      kernels::ApplySetting(options, entry.key, entry.value);
+  }
+  return options;
 }
 
 enum class CheckMode { kAuto, kOn, kOff };
@@ -102,7 +112,8 @@ bool RunLayer(const LayerCommand& command) {
                 .tokens = command.tokens,
                 .block_size = command.block_size,
                 .routing_csv = command.routing,
-                .seed = command.common.seed},
+                .seed = command.common.seed,
+                .kernel = KernelOf(command)},
                limits, static_cast<std::uint64_t>(report.machine.hbm.capacity_mib) << 20,
                with_data);
   AddFacts(command, job, model, report);

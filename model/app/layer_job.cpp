@@ -12,12 +12,15 @@ namespace bwmm::app {
 namespace {
 
 using kernels::AffinityScalingMode;
+using Variant = kernels::MoECTEImplementation;
 
 // The variant decides the family of weight types, the model the member; a bf16 model on an MX
 // variant is quantised to MXFP8.
 inputs::WeightLayout WeightsFor(const LayerJobOptions& options) {
-  if (!kernels::IsMx(options.variant))
-    return inputs::WeightLayout::kBf16;
+  if (!kernels::IsMx(options.variant)) {
+    return options.model.weights == inputs::WeightLayout::kFp8 ? inputs::WeightLayout::kFp8
+                                                               : inputs::WeightLayout::kBf16;
+  }
   return IsMx(options.model.weights) ? options.model.weights : inputs::WeightLayout::kMxfp8E4M3;
 }
 
@@ -66,17 +69,28 @@ inputs::Routing RoutingOf(const LayerJobOptions& options) {
                                       model.top_k);
 }
 
+inputs::BlockLayout LayoutOf(const LayerJobOptions& options, const inputs::Routing& routing) {
+  const bool skip_token = options.kernel.skip_dma.skip_token;
+  if (options.variant == Variant::shard_on_i_dropping)
+    return inputs::BuildDroppingLayout(routing, options.kernel.capacity_factor, skip_token);
+  return inputs::BuildBlockLayout(routing,
+                                  {.block_size = options.block_size, .skip_token = skip_token});
+}
+
+// Two planes: one per core, summed into plane 0.
+bool InterleavedPlanes(const LayerJobOptions& options) {
+  return options.variant == Variant::shard_on_block && options.kernel.is_tensor_update_accumulating;
+}
+
 }  // namespace
 
 LayerJob::LayerJob(const LayerJobOptions& options, const isa::Limits& limits,
                    std::uint64_t hbm_bytes, bool with_data)
     : options_(options),
       routing_(RoutingOf(options)),
-      layout_(inputs::BuildBlockLayout(routing_, {.block_size = options.block_size})),
+      layout_(LayoutOf(options, routing_)),
       tensors_(
           inputs::BuildLayer(options.model, routing_, WeightsFor(options), options.seed, false)),
-      token_position_to_id_(layout_.TokenPositionToId()),
-      block_to_expert_(layout_.BlockToExpert()),
       hbm_(hbm_bytes) {
   PlaceTensors(false);
   DryRun(limits);
@@ -98,7 +112,6 @@ lang::HbmTensor LayerJob::Place(inputs::HostTensor& tensor, bool with_data) {
 }
 
 void LayerJob::PlaceTensors(bool with_data) {
-  const inputs::LayerConfig& model = options_.model;
   const auto optional = [&](std::optional<inputs::HostTensor>& tensor) {
     return tensor ? std::optional(Place(*tensor, with_data)) : std::nullopt;
   };
@@ -111,24 +124,63 @@ void LayerJob::PlaceTensors(bool with_data) {
   args_.gate_and_up_bias = optional(tensors_.gate_up_bias);
   args_.down_bias = optional(tensors_.down_bias);
 
-  // Control tensors have data at every fidelity, and stay with the job.
-  const auto control = [&](const inputs::HostTensor& tensor) {
+  PlaceControl();
+  PlaceResults(with_data);
+  SetOptions();
+}
+
+// Control tensors have data at every fidelity.
+void LayerJob::PlaceControl() {
+  const auto place = [&](inputs::HostTensor tensor) {
     ops::HbmTensor& placed = hbm_.Allocate(tensor.name, DType::kInt32, {tensor.elements()}, false);
-    placed.data = tensor.data;
-    return lang::HbmTensor{tensor.name, DType::kInt32, {tensor.elements()}, placed.address};
+    placed.data = std::move(tensor.data);
+    return lang::HbmTensor{tensor.name, DType::kInt32, placed.shape, placed.address};
   };
-  args_.token_position_to_id = control(token_position_to_id_);
-  args_.block_to_expert = control(block_to_expert_);
+  args_.token_position_to_id = place(layout_.TokenPositionToId());
+  args_.block_to_expert = place(layout_.BlockToExpert());
+  args_.conditions =
+      place(layout_.Conditions(options_.variant == Variant::shard_on_block_mx ? 2 : 1));
+}
 
-  std::vector<std::int64_t> shape = {options_.tokens + 1, tensors_.shape.hidden_padded};
-  if (options_.variant == kernels::MoECTEImplementation::shard_on_block)
-    shape.insert(shape.begin() + 1, 2);
-  ops::HbmTensor& output = hbm_.Allocate("output", DType::kBf16, shape, with_data);
+lang::HbmTensor LayerJob::PlaceResult(const std::string& name, std::vector<std::int64_t> shape,
+                                      bool with_data) {
+  ops::HbmTensor& placed = hbm_.Allocate(name, DType::kBf16, shape, with_data);
   if (with_data)
-    output.written.assign((output.bytes + 3) / 4, false);
-  args_.output = {"output", DType::kBf16, shape, output.address};
+    placed.written.assign((placed.bytes + 3) / 4, false);
+  return {name, DType::kBf16, std::move(shape), placed.address};
+}
 
-  args_.block_size = options_.block_size;
+void LayerJob::PlaceResults(bool with_data) {
+  const std::int64_t h = tensors_.shape.hidden_padded;
+  const std::int64_t i = tensors_.shape.intermediate_padded;
+  const std::int64_t n = layout_.blocks;
+  const std::int64_t b = layout_.block_size;
+  const std::int64_t rows = options_.tokens + (options_.kernel.skip_dma.skip_token ? 0 : 1);
+  std::vector<std::int64_t> shape = {rows, h};
+  if (InterleavedPlanes(options_))
+    shape = {rows, 2, h};
+  else if (options_.variant == Variant::shard_on_block_mx)
+    shape = {2, rows, h};
+  args_.output = PlaceResult("output", std::move(shape), with_data);
+  const kernels::ShardOnIConfig& config = options_.kernel.shard_on_I;
+  if (options_.variant != Variant::shard_on_i_dropping &&
+      !(options_.variant == Variant::shard_on_i && config.checkpoint_activation))
+    return;
+  args_.gate_up_activations_T = PlaceResult("gate_up_activations_T", {n, 2, i, b}, with_data);
+  if (!config.expert_affinity_multiply_on_I)
+    args_.down_activations = PlaceResult("down_activations", {n, b, h}, with_data);
+}
+
+void LayerJob::SetOptions() {
+  const inputs::LayerConfig& model = options_.model;
+  args_.skip_dma = options_.kernel.skip_dma;
+  args_.is_tensor_update_accumulating = options_.kernel.is_tensor_update_accumulating;
+  // Without padding rows the tables end at the last token.
+  if (args_.skip_dma.skip_token) {
+    args_.hidden_states.shape = {options_.tokens, tensors_.shape.hidden_padded};
+    args_.expert_affinities_masked.shape = {std::int64_t{options_.tokens} * model.experts, 1};
+  }
+  args_.block_size = layout_.block_size;
   args_.activation_function = model.activation;
   args_.clamp = {.gate_upper = model.gate_clamp_upper,
                  .gate_lower = model.gate_clamp_lower,
@@ -150,15 +202,19 @@ ops::Program LayerJob::program() const {
   return [this](isa::Sink& sink) { kernels::MoeCte(sink, spec(), args_); };
 }
 
+const std::byte* LayerJob::ResultRow(int t) {
+  const ops::HbmTensor& output = hbm_.Find("output");
+  Check(!output.data.empty(), "the run had data");
+  const std::int64_t planes = InterleavedPlanes(options_) ? 2 : 1;
+  return output.data.data() + std::int64_t{t} * planes * tensors_.shape.hidden_padded * 2;
+}
+
 inputs::HostTensor LayerJob::Output() {
   const int hidden = tensors_.shape.hidden;
   inputs::HostTensor result =
       inputs::HostTensor::Zeros("output", DType::kBf16, {options_.tokens, hidden});
-  const ops::HbmTensor& output = hbm_.Find("output");
-  Check(!output.data.empty(), "the run had data");
-  const std::int64_t row = output.bytes / (options_.tokens + 1);
   for (int t = 0; t < options_.tokens; ++t)
-    std::memcpy(&result.data[std::size_t{2} * t * hidden], &output.data[t * row], hidden * 2);
+    std::memcpy(&result.data[std::size_t{2} * t * hidden], ResultRow(t), hidden * 2);
   return result;
 }
 
@@ -172,15 +228,14 @@ double LayerJob::ReferenceWork() const {
 reference::Comparison LayerJob::Compare() {
   for (const Placed& tensor : placed_)
     tensor.host->data = std::move(tensor.hbm->data);
-  const reference::MoeCteResult expected =
-      reference::RunMoeCte(ReferenceProblem(options_.model, tensors_, layout_));
-  // The reference's rows are padded like the machine's; plane 0 is the result.
-  const ops::HbmTensor& output = hbm_.Find("output");
-  const std::int64_t row = output.bytes / (options_.tokens + 1);
+  reference::MoeCteProblem problem = ReferenceProblem(options_.model, tensors_, layout_);
+  problem.split_intermediate =
+      options_.variant != Variant::shard_on_block && options_.variant != Variant::shard_on_block_mx;
+  const reference::MoeCteResult expected = reference::RunMoeCte(problem);
+  // The reference's rows are padded like the machine's.
   std::vector<std::uint16_t> rows(std::size_t{1} * options_.tokens * expected.hidden);
   for (int t = 0; t < options_.tokens; ++t)
-    std::memcpy(&rows[std::size_t{1} * t * expected.hidden], &output.data[t * row],
-                expected.hidden * 2);
+    std::memcpy(&rows[std::size_t{1} * t * expected.hidden], ResultRow(t), expected.hidden * 2);
   return reference::Compare(expected, rows.data());
 }
 

@@ -13,6 +13,7 @@
 #include "kernels/inputs/block_layout.h"
 #include "kernels/inputs/layer_config.h"
 #include "kernels/inputs/layer_data.h"
+#include "kernels/moe_cte/kernel_options.h"
 #include "kernels/moe_cte/moe_cte.h"
 #include "kernels/moe_cte/moe_cte_ref.h"
 #include "model/ops/executor.h"
@@ -27,6 +28,7 @@ struct LayerJobOptions {
   int block_size = 256;
   std::filesystem::path routing_csv = {};  // empty: generated from the model's router and `seed`
   std::uint64_t seed = 1;
+  kernels::KernelOptions kernel = {};
 };
 
 class LayerJob {
@@ -41,6 +43,7 @@ class LayerJob {
 
   const inputs::LayerShape& shape() const { return tensors_.shape; }
   const inputs::BlockLayout& layout() const { return layout_; }
+  const inputs::LayerTensors& tensors() const { return tensors_; }
   inputs::WeightLayout weights() const { return tensors_.layout; }
   std::int64_t weight_bytes() const { return tensors_.weight_bytes(); }
   // Instructions of all cores, as the dry run counted them.
@@ -48,6 +51,8 @@ class LayerJob {
 
   // The layer's result without padding, bf16 [T, H].
   inputs::HostTensor Output();
+  // Any tensor the kernel wrote, whole: checkpoints.
+  const ops::HbmTensor& tensor(const std::string& name) { return hbm_.Find(name); }
   // Multiply-adds the reference needs.
   double ReferenceWork() const;
   reference::Comparison Compare();
@@ -60,14 +65,20 @@ class LayerJob {
 
   void PlaceTensors(bool with_data);
   lang::HbmTensor Place(inputs::HostTensor& tensor, bool with_data);
-  kernels::MoECTESpec spec() const { return kernels::MoECTESpec(options_.variant); }
+  lang::HbmTensor PlaceResult(const std::string& name, std::vector<std::int64_t> shape,
+                              bool with_data);
+  void PlaceControl();
+  void PlaceResults(bool with_data);
+  void SetOptions();
+  kernels::MoECTESpec spec() const { return options_.kernel.SpecFor(options_.variant); }
+  // Row t of the result, in plane 0 where there are two.
+  const std::byte* ResultRow(int t);
   void DryRun(const isa::Limits& limits);
 
   LayerJobOptions options_;
   inputs::Routing routing_;
   inputs::BlockLayout layout_;
   inputs::LayerTensors tensors_;
-  inputs::HostTensor token_position_to_id_, block_to_expert_;
   ops::Hbm hbm_;
   kernels::MoeCteArgs args_;
   std::vector<Placed> placed_;

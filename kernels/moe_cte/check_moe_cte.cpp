@@ -1,0 +1,147 @@
+// What each variant runs, and why it refuses the rest.
+
+#include "kernels/moe_cte/moe_cte.h"
+#include "model/support/sim_error.h"
+
+namespace bwmm::kernels {
+namespace {
+
+using Variant = MoECTEImplementation;
+
+class Checker {
+ public:
+  Checker(const MoECTESpec& spec, const MoeCteArgs& args, const isa::Limits& limits)
+      : spec_(spec), args_(args), limits_(limits) {}
+
+  void Check() const {
+    Common();
+    if (IsMx(spec_.implementation))
+      Mx();
+    else
+      Dense();
+    if (Is(Variant::shard_on_block) || Is(Variant::shard_on_block_mx))
+      BlockShard();
+    else
+      IShard();
+  }
+
+ private:
+  bool Is(Variant variant) const { return spec_.implementation == variant; }
+
+  template <typename... Args>
+  void Require(bool holds, fmt::format_string<Args...> format, Args&&... args) const {
+    if (!holds) {
+      throw SimError("{}: {}", NameOf(spec_.implementation),
+                     fmt::format(format, std::forward<Args>(args)...));
+    }
+  }
+
+  void Shape(const lang::HbmTensor& tensor, const std::vector<std::int64_t>& shape) const {
+    Require(tensor.shape == shape, "tensor {} has shape [{}], allowed [{}]", tensor.name,
+            Joined(tensor.shape), Joined(shape));
+  }
+  static std::string Joined(const std::vector<std::int64_t>& shape) {
+    std::string text;
+    for (const std::int64_t size : shape)
+      text += (text.empty() ? "" : ", ") + std::to_string(size);
+    return text;
+  }
+
+  void Common() const {
+    Require(limits_.cores == 2, "runs on 2 cores, the machine has {}", limits_.cores);
+    Require(args_.block_size % 128 == 0 && args_.block_size >= 128 && args_.block_size <= 4096,
+            "block size {}, allowed multiples of 128 from 128 to 4096", args_.block_size);
+    Require(args_.hidden() % 512 == 0, "hidden {}, allowed multiples of 512", args_.hidden());
+    Shape(args_.token_position_to_id, {args_.blocks() * args_.block_size});
+    Require(args_.rows() * args_.experts() <= std::int64_t{1} << 31,
+            "{} rows of {} experts exceed an int32 affinity address", args_.rows(),
+            args_.experts());
+  }
+
+  void Mx() const {
+    Require(limits_.generation >= 4,
+            "MX needs generation 4 (trn3), this machine is generation {}; use shard_on_block or "
+            "shard_on_i",
+            limits_.generation);
+    Require(IsX4(args_.gate_up_proj_weight.dtype) &&
+                args_.gate_up_proj_weight.dtype == args_.down_proj_weight.dtype,
+            "weights are {} and {}, allowed one x4 type for both",
+            NameOf(args_.gate_up_proj_weight.dtype), NameOf(args_.down_proj_weight.dtype));
+    Require(args_.gate_up_proj_scale && args_.down_proj_scale, "weight scales are missing");
+    Require(args_.block_size <= 1024, "block size {}, allowed up to 1024", args_.block_size);
+    const int multiple = Is(Variant::shard_on_block_mx) ? 512 : 1024;
+    Require(args_.intermediate() % multiple == 0, "intermediate {}, allowed multiples of {}",
+            args_.intermediate(), multiple);
+  }
+
+  void Dense() const {
+    const DType type = args_.gate_up_proj_weight.dtype;
+    const bool fp8 =
+        type == DType::kFp8E4M3Fn || type == DType::kFp8E4M3 || type == DType::kFp8E5M2;
+    Require(type == args_.down_proj_weight.dtype && (type == DType::kBf16 || fp8),
+            "weights are {} and {}, allowed bfloat16 or fp8 for both", NameOf(type),
+            NameOf(args_.down_proj_weight.dtype));
+    Require(type != DType::kFp8E4M3Fn || limits_.generation >= 4,
+            "float8_e4m3fn weights need generation 4 (trn3), this machine is generation {}; use "
+            "float8_e4m3",
+            limits_.generation);
+    Require(fp8 == args_.gate_up_proj_scale.has_value() && fp8 == args_.down_proj_scale.has_value(),
+            "fp8 weights come with per-channel scales, bfloat16 weights without");
+    Require(args_.intermediate() % 16 == 0, "intermediate {}, allowed multiples of 16",
+            args_.intermediate());
+  }
+
+  void BlockShard() const {
+    Require(
+        args_.is_tensor_update_accumulating || Is(Variant::shard_on_block),
+        "is_tensor_update_accumulating=false has no meaning with two planes; use shard_on_block");
+    if (Is(Variant::shard_on_block_mx)) {
+      Require(args_.conditions.has_value(), "conditions are missing");
+      Shape(*args_.conditions, {args_.blocks() + 2});
+      Require(spec_.shard_on_block->n_static_blocks <= args_.blocks(),
+              "n_static_blocks {}, allowed up to the {} blocks",
+              spec_.shard_on_block->n_static_blocks, args_.blocks());
+    }
+  }
+
+  void IShard() const {
+    Require(args_.block_size % 256 == 0,
+            "block size {}, allowed multiples of 256: each core owns half of a block's tiles",
+            args_.block_size);
+    const bool hybrid = Is(Variant::shard_on_i_hybrid) || Is(Variant::shard_on_i_mx_hybrid);
+    if (hybrid) {
+      Require(args_.conditions.has_value(), "conditions are missing");
+      Shape(*args_.conditions, {args_.blocks() + 1});
+      const auto& given = spec_.shard_on_I ? spec_.shard_on_I->num_static_block : std::nullopt;
+      Require(!given || (*given >= 0 && *given <= args_.blocks()),
+              "num_static_block {}, allowed 0 to the {} blocks", given.value_or(0), args_.blocks());
+    }
+    if (Is(Variant::shard_on_i_dropping)) {
+      Require(args_.blocks() == args_.experts(), "{} blocks, allowed one per expert, {}",
+              args_.blocks(), args_.experts());
+    }
+    const bool on_I = spec_.shard_on_I && spec_.shard_on_I->expert_affinity_multiply_on_I;
+    Require(!on_I || args_.expert_affinities_scaling_mode == AffinityScalingMode::kPostScale,
+            "expert_affinity_multiply_on_I replaces POST_SCALE; other scaling modes have no place "
+            "for it");
+    Require(!spec_.shard_on_I || !spec_.shard_on_I->checkpoint_activation ||
+                !Is(Variant::shard_on_i_hybrid),
+            "checkpoint_activation needs blocks the kernel counts; use shard_on_i");
+    const bool checkpoints = Is(Variant::shard_on_i_dropping) ||
+                             (Is(Variant::shard_on_i) && spec_.shard_on_I->checkpoint_activation);
+    Require(!checkpoints || (args_.gate_up_activations_T && (on_I || args_.down_activations)),
+            "checkpoint tensors are missing");
+  }
+
+  const MoECTESpec& spec_;
+  const MoeCteArgs& args_;
+  const isa::Limits& limits_;
+};
+
+}  // namespace
+
+void CheckMoeCte(const MoECTESpec& spec, const MoeCteArgs& args, const isa::Limits& limits) {
+  Checker(spec, args, limits).Check();
+}
+
+}  // namespace bwmm::kernels

@@ -1,0 +1,26 @@
+// Everything about how a variant runs that is neither model nor machine, as key = value settings:
+// the spec's sub-configs, skip_dma and accumulation.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "kernels/moe_cte/spec.h"
+
+namespace bwmm::kernels {
+
+struct KernelOptions {
+  ShardOnBlockConfig shard_on_block;
+  ShardOnIConfig shard_on_I;
+  SkipMode skip_dma;
+  bool is_tensor_update_accumulating = true;
+  double capacity_factor = 1.0;  // shard_on_i_dropping: rows per expert over T k / E
+
+  // The spec with the sub-config that concerns the implementation.
+  MoECTESpec SpecFor(MoECTEImplementation implementation) const;
+};
+
+// One `--set kernel.<key>=<value>`; SimError listing the keys or the values allowed.
+void ApplySetting(KernelOptions& options, std::string_view key, std::string_view value);
+
+}  // namespace bwmm::kernels

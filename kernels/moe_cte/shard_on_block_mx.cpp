@@ -1,0 +1,137 @@
+// bwmm_shard_on_block_mx: MX weights, whole blocks go to cores.
+//
+// Per block n of B tokens, expert e, all on one core: as bwmm_shard_on_I_mx, (1) to (5) over all of
+// I, then
+//   (6)  plane_c[ids] = plane_c[ids] + p[ids, e] * (Y + bd)     bf16 after each operation
+// Epilogue: core_barrier, plane 0 += plane 1, plane 1 = 0.
+//
+//   static part   blocks 0..S-1 in two contiguous halves, the larger one on core 1
+//   dynamic part  trips n = S, S + 2, ..: while conditions[n] is set on the device, core c takes
+//                 block n + c, if that one is set too
+//
+// Each plane is a contiguous half of the output [2, rows, H].
+
+#include <algorithm>
+
+#include "kernels/moe_cte/moe_cte.h"
+#include "kernels/moe_cte/mx_ffn.h"
+#include "kernels/moe_cte/output_rows.h"
+#include "kernels/moe_cte/plane_rows.h"
+
+namespace bwmm::kernels {
+
+using lang::AluOp;
+using lang::Engine;
+using lang::Tile;
+using lang::View;
+
+namespace {
+
+class Kernel {
+ public:
+  Kernel(lang::Core& nki, const MoeCteArgs& args)
+      : nki_(nki),
+        args_(args),
+        plane_(args.output.At({nki.program_id()})),
+        tokens_(nki, args, 3),
+        output_(nki, args, tokens_, plane_, Rounding::kStepwise),
+        ffn_(nki, args, tokens_, 0, args.intermediate() / 512,
+             // Besides the FFN's buffers: old and new rows.
+             PlanMx(nki.limits(), args, args.intermediate() / 512,
+                    args.block_size / 128 * 2 * args.hidden() * 2)) {}
+
+  void Run(std::int64_t static_blocks, bool dynamic_prefetch) {
+    ZeroRows(nki_, plane_, 0, args_.rows());
+    RunStatic(static_blocks);
+    if (static_blocks < args_.blocks())
+      RunDynamic(static_blocks, dynamic_prefetch);
+    ReduceOutputs(nki_, args_.output, args_.output.At({0}), args_.output.At({1}));
+  }
+
+ private:
+  void RunStatic(std::int64_t count) {
+    const std::int64_t begin = nki_.program_id() == 0 ? 0 : count / 2;
+    const std::int64_t end = nki_.program_id() == 0 ? count / 2 : count;
+    if (begin == end)
+      return;
+    ffn_.LoadRows(0, {.number = begin});
+    ffn_.LoadWeights(0);
+    ffn_.Prepare(0);
+    for (std::int64_t n = begin; n < end; ++n) {
+      const bool more = n + 1 < end;
+      const std::int64_t turn = turns_++;
+      if (more)
+        ffn_.LoadRows(turn + 1, {.number = n + 1});
+      Compute(turn, more);
+      if (more)
+        ffn_.Prepare(turn + 1);
+    }
+  }
+
+  void RunDynamic(std::int64_t first, bool prefetch) {
+    const std::int64_t entries = args_.conditions->shape[0];
+    const Tile flags = nki_.Sbuf("conditions", DType::kInt32, 1, {entries});
+    const Tile index = nki_.Sbuf("block_index", DType::kInt32, 1, {2});
+    nki_.dma_copy(flags, args_.conditions->Rows(entries));
+    const auto live = [&](std::int64_t n) {
+      return n < args_.blocks() && nki_.register_load(flags->Slice(1, n, 1)) != 0;
+    };
+    // Block numbers live on the device, two in turn, so that a prefetch can name the next one.
+    const auto block = [&](std::int64_t n) {
+      const View slot = index->Slice(1, (n - first) / 2 % 2, 1);
+      nki_.memset(slot, static_cast<float>(n), Engine::kGpSimd);
+      return BlockIndex{.number = n, .device = slot};
+    };
+    const int core = nki_.program_id();
+    bool loaded = false;
+    for (std::int64_t n = first; live(n); n += 2) {
+      if (!live(n + core))
+        break;
+      const std::int64_t turn = turns_++;
+      if (!loaded)
+        ffn_.LoadRows(turn, block(n + core));
+      ffn_.LoadWeights(turn);
+      ffn_.Prepare(turn);
+      loaded = prefetch && live(n + 2) && live(n + 2 + core);
+      if (loaded)
+        ffn_.LoadRows(turn + 1, block(n + 2 + core));
+      Compute(turn, false);
+    }
+  }
+
+  void Compute(std::int64_t turn, bool next) {
+    output_.Begin(turn);
+    ffn_.Compute(turn, next, {.result = [&](int t, std::int64_t h, const View& sum) {
+                   output_.Add(turn, t, h, sum, ffn_.down_bias(turn));
+                 }});
+    output_.End(turn);
+  }
+
+  lang::Core& nki_;
+  const MoeCteArgs& args_;
+  View plane_;
+  std::int64_t turns_ = 0;
+  BlockTokens tokens_;
+  PlaneRows output_;
+  MxFfn ffn_;
+};
+
+// n_static_blocks if given, else N - n_dynamic_blocks; a dynamic count outside [0, N] means a
+// static part of T / B blocks. The dynamic part takes the rest, whatever its parity.
+std::int64_t StaticBlocks(const ShardOnBlockConfig& config, const MoeCteArgs& args) {
+  const std::int64_t n = args.blocks();
+  if (config.n_static_blocks >= 0)
+    return std::min<std::int64_t>(config.n_static_blocks, n);
+  if (config.n_dynamic_blocks >= 0 && config.n_dynamic_blocks <= n)
+    return n - config.n_dynamic_blocks;
+  return std::min<std::int64_t>(args.tokens() / args.block_size, n);
+}
+
+}  // namespace
+
+void BwmmShardOnBlockMx(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args) {
+  Kernel(nki, args).Run(StaticBlocks(*spec.shard_on_block, args),
+                        spec.shard_on_block->dynamic_prefetch);
+}
+
+}  // namespace bwmm::kernels
