@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/moe_cte/output_rows.h"
-
 namespace bwmm::kernels {
 
 using lang::AluOp;
@@ -25,7 +23,6 @@ void IShardBlocks::Compute(std::int64_t turn, bool next) {
 }
 
 void IShardBlocks::RunStatic(std::int64_t count) {
-  ZeroOutput(nki_, args_.output);
   if (count == 0)
     return;
   ffn_.LoadRows(0, {.number = 0});

@@ -16,7 +16,7 @@ class IShardBlocks {
   IShardBlocks(lang::Core& nki, const MoeCteArgs& args, ExpertFfn& ffn, CrossCoreRows& output)
       : nki_(nki), args_(args), ffn_(ffn), output_(output) {}
 
-  // Zeroes the output, then blocks 0..count-1.
+  // Blocks 0..count-1, into an output of zeros.
   void RunStatic(std::int64_t count);
   // Blocks first..live-1, where live is the sum of `conditions` as the device holds it. The live
   // blocks are a prefix of the layout.

@@ -31,20 +31,16 @@ constexpr int kBlockParallelFactor = 3;
 
 class Kernel {
  public:
-  Kernel(lang::Core& nki, const MoeCteArgs& args, BlockShardStrategy strategy)
+  Kernel(lang::Core& nki, const MoeCteArgs& args, BlockShardStrategy strategy, const View& plane)
       : nki_(nki),
         args_(args),
         strategy_(strategy),
         owned_(BlocksOf(nki.program_id())),
         tokens_(nki, args, 2 * kBlockParallelFactor),
-        output_(nki, args, tokens_, Plane(), Rounding::kFused),
+        output_(nki, args, tokens_, plane, Rounding::kFused),
         ffn_(nki, args, tokens_, 0, args.intermediate(), {.hidden_depth = kBlockParallelFactor}) {}
 
   void Run() {
-    if (args_.is_tensor_update_accumulating)
-      ZeroRows(nki_, Plane(), 0, args_.rows());
-    else
-      ZeroOutput(nki_, args_.output);
     if (owned_ > 0) {
       LoadGroup(0);
       ffn_.LoadWeights(0);
@@ -56,8 +52,6 @@ class Kernel {
         Compute(i);
       PrepareGroup(first + kBlockParallelFactor);
     }
-    if (args_.is_tensor_update_accumulating)
-      ReduceOutputs(nki_, args_.output, args_.output.At().Pick(1, 0), args_.output.At().Pick(1, 1));
   }
 
  private:
@@ -68,10 +62,6 @@ class Kernel {
   std::int64_t BlockOf(std::int64_t turn) const {
     return strategy_ == BlockShardStrategy::kPingPong ? 2 * turn + nki_.program_id()
                                                       : turn + nki_.program_id() * BlocksOf(0);
-  }
-  View Plane() const {
-    return args_.is_tensor_update_accumulating ? args_.output.At().Pick(1, nki_.program_id())
-                                               : args_.output.At();
   }
   std::int64_t GroupEnd(std::int64_t first) const {
     return std::min(first + kBlockParallelFactor, owned_);
@@ -106,7 +96,18 @@ class Kernel {
 }  // namespace
 
 void BwmmShardOnBlock(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args) {
-  Kernel(nki, args, spec.shard_on_block->block_sharding_strategy).Run();
+  const BlockShardStrategy strategy = spec.shard_on_block->block_sharding_strategy;
+  if (!args.is_tensor_update_accumulating) {
+    ZeroOutput(nki, args.output);
+    Kernel(nki, args, strategy, args.output.At()).Run();
+    return;
+  }
+  const View plane0 = args.output.At().Pick(1, 0);
+  const View plane1 = args.output.At().Pick(1, 1);
+  const View& own = nki.program_id() == 0 ? plane0 : plane1;
+  ZeroRows(nki, own, 0, args.rows());
+  Kernel(nki, args, strategy, own).Run();
+  ReduceOutputs(nki, args.output, plane0, plane1);
 }
 
 }  // namespace bwmm::kernels

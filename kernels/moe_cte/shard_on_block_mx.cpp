@@ -29,23 +29,20 @@ namespace {
 
 class Kernel {
  public:
-  Kernel(lang::Core& nki, const MoeCteArgs& args)
+  Kernel(lang::Core& nki, const MoeCteArgs& args, const View& plane)
       : nki_(nki),
         args_(args),
-        plane_(args.output.At({nki.program_id()})),
         tokens_(nki, args, 3),
-        output_(nki, args, tokens_, plane_, Rounding::kStepwise),
+        output_(nki, args, tokens_, plane, Rounding::kStepwise),
         ffn_(nki, args, tokens_, 0, args.intermediate() / 512,
              // Besides the FFN's buffers: old and new rows.
              PlanMx(nki.limits(), args, args.intermediate() / 512,
                     args.block_size / 128 * 2 * args.hidden() * 2)) {}
 
   void Run(std::int64_t static_blocks, bool dynamic_prefetch) {
-    ZeroRows(nki_, plane_, 0, args_.rows());
     RunStatic(static_blocks);
     if (static_blocks < args_.blocks())
       RunDynamic(static_blocks, dynamic_prefetch);
-    ReduceOutputs(nki_, args_.output, args_.output.At({0}), args_.output.At({1}));
   }
 
  private:
@@ -109,7 +106,6 @@ class Kernel {
 
   lang::Core& nki_;
   const MoeCteArgs& args_;
-  View plane_;
   std::int64_t turns_ = 0;
   BlockTokens tokens_;
   PlaneRows output_;
@@ -130,8 +126,13 @@ std::int64_t StaticBlocks(const ShardOnBlockConfig& config, const MoeCteArgs& ar
 }  // namespace
 
 void BwmmShardOnBlockMx(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args) {
-  Kernel(nki, args).Run(StaticBlocks(*spec.shard_on_block, args),
-                        spec.shard_on_block->dynamic_prefetch);
+  const View plane0 = args.output.At({0});
+  const View plane1 = args.output.At({1});
+  const View& own = nki.program_id() == 0 ? plane0 : plane1;
+  ZeroRows(nki, own, 0, args.rows());
+  Kernel(nki, args, own)
+      .Run(StaticBlocks(*spec.shard_on_block, args), spec.shard_on_block->dynamic_prefetch);
+  ReduceOutputs(nki, args.output, plane0, plane1);
 }
 
 }  // namespace bwmm::kernels

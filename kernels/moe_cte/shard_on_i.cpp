@@ -16,6 +16,7 @@
 #include "kernels/moe_cte/dense_ffn.h"
 #include "kernels/moe_cte/i_shard_blocks.h"
 #include "kernels/moe_cte/moe_cte.h"
+#include "kernels/moe_cte/output_rows.h"
 
 namespace bwmm::kernels {
 namespace {
@@ -50,11 +51,13 @@ struct Kernel {
 }  // namespace
 
 void BwmmShardOnI(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args) {
+  ZeroOutput(nki, args.output);
   const ShardOnIConfig& config = *spec.shard_on_I;
   Kernel(nki, args, config, config.checkpoint_activation, false).blocks.RunStatic(args.blocks());
 }
 
 void BwmmShardOnIHybrid(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args) {
+  ZeroOutput(nki, args.output);
   Kernel kernel(nki, args, *spec.shard_on_I, false, false);
   const std::int64_t prefix = StaticPrefix(args, spec.shard_on_I->num_static_block);
   kernel.blocks.RunStatic(prefix);
@@ -62,6 +65,7 @@ void BwmmShardOnIHybrid(lang::Core& nki, const MoECTESpec& spec, const MoeCteArg
 }
 
 void BwmmShardOnIDropping(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args) {
+  ZeroOutput(nki, args.output);
   Kernel(nki, args, *spec.shard_on_I, true, true).blocks.RunStatic(args.blocks());
 }
 

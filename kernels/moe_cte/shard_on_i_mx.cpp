@@ -18,6 +18,7 @@
 #include "kernels/moe_cte/i_shard_blocks.h"
 #include "kernels/moe_cte/moe_cte.h"
 #include "kernels/moe_cte/mx_ffn.h"
+#include "kernels/moe_cte/output_rows.h"
 
 namespace bwmm::kernels {
 namespace {
@@ -40,11 +41,13 @@ struct Kernel {
 }  // namespace
 
 void BwmmShardOnIMx(lang::Core& nki, const MoECTESpec&, const MoeCteArgs& args) {
+  ZeroOutput(nki, args.output);
   Kernel(nki, args, args.intermediate() / 1024).blocks.RunStatic(args.blocks());
 }
 
 // The same with a static prefix, and a loop over the live blocks the device counts.
 void BwmmShardOnIMxHybrid(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args) {
+  ZeroOutput(nki, args.output);
   Kernel kernel(nki, args, args.intermediate() / 1024);
   const std::int64_t prefix = StaticPrefix(
       args, spec.shard_on_I ? spec.shard_on_I->num_static_block : std::optional<int>());
