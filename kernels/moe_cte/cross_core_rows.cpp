@@ -22,6 +22,8 @@ CrossCoreRows::CrossCoreRows(lang::Core& nki, const MoeCteArgs& args, const Bloc
   const std::int64_t h = args.hidden();
   partial_ = nki.RotatingSbuf("partial_rows", tokens.tiles(), DType::kBf16, 128, {h});
   received_ = nki.RotatingSbuf("received_rows", owned_, DType::kBf16, 128, {h});
+  if (options.checkpoint != nullptr)
+    checkpoint_ = nki.RotatingSbuf("down_checkpoint", 4, DType::kBf16, 128, {kChunk});
   if (!args.is_tensor_update_accumulating)
     return;
   old_ = nki.RotatingSbuf("old_rows", owned_, DType::kBf16, 128, {h});
@@ -51,34 +53,45 @@ void CrossCoreRows::Step(std::int64_t count) {
 }
 
 void CrossCoreRows::StepChunk(int t, std::int64_t h) {
-  const View sum = received_[t].Slice(1, h, kChunk);
+  const View row = received_[t].Slice(1, h, kChunk);
   const View affinity = tokens_.affinity(*pending_, Mine(t));
-  nki_.tensor_tensor(sum, partial_[Mine(t)].Slice(1, h, kChunk), AluOp::kAdd, sum);
+  View value = row;
+  // A checkpoint is stored from a buffer of its own: the row changes at once.
+  if (options_.checkpoint != nullptr)
+    value = checkpoint_[stores_++];
+  nki_.tensor_tensor(value, partial_[Mine(t)].Slice(1, h, kChunk), AluOp::kAdd, row);
   if (options_.checkpoint != nullptr) {
     const View rows = options_.checkpoint->At({*pending_}).Slice(0, Mine(t) * 128, 128);
-    nki_.dma_copy(rows.Slice(1, h, kChunk), sum);
+    nki_.dma_copy(rows.Slice(1, h, kChunk), value);
   }
-  if (bias_ && options_.affinity_on_I)
-    nki_.scalar_tensor_tensor(sum, bias_->Slice(1, h, kChunk), AluOp::kMultiply, affinity,
-                              AluOp::kAdd, sum);
-  else if (bias_)
-    nki_.tensor_tensor(sum, sum, AluOp::kAdd, bias_->Slice(1, h, kChunk));
-  Accumulate(sum, args_.is_tensor_update_accumulating ? old_[t].Slice(1, h, kChunk) : View(),
+  if (bias_) {
+    const View bias = bias_->Slice(1, h, kChunk);
+    if (options_.affinity_on_I)
+      nki_.scalar_tensor_tensor(row, bias, AluOp::kMultiply, affinity, AluOp::kAdd, value);
+    else
+      nki_.tensor_tensor(row, value, AluOp::kAdd, bias);
+    value = row;
+  }
+  Accumulate(row, value, args_.is_tensor_update_accumulating ? old_[t].Slice(1, h, kChunk) : View(),
              affinity);
 }
 
-void CrossCoreRows::Accumulate(const View& sum, const View& old, const View& affinity) {
+void CrossCoreRows::Accumulate(const View& row, const View& value, const View& old,
+                               const View& affinity) {
   const bool scale = !options_.affinity_on_I &&
                      args_.expert_affinities_scaling_mode == AffinityScalingMode::kPostScale;
   const bool accumulate = args_.is_tensor_update_accumulating;
   if (scale && accumulate && options_.rounding == Rounding::kFused) {
-    nki_.scalar_tensor_tensor(sum, sum, AluOp::kMultiply, affinity, AluOp::kAdd, old);
-    return;
+    nki_.scalar_tensor_tensor(row, value, AluOp::kMultiply, affinity, AluOp::kAdd, old);
+  } else if (scale) {
+    nki_.tensor_scalar(row, value, AluOp::kMultiply, affinity);
+    if (accumulate)
+      nki_.tensor_tensor(row, row, AluOp::kAdd, old);
+  } else if (accumulate) {
+    nki_.tensor_tensor(row, value, AluOp::kAdd, old);
+  } else if (options_.checkpoint != nullptr && !bias_) {
+    nki_.tensor_copy(row, value);
   }
-  if (scale)
-    nki_.tensor_scalar(sum, sum, AluOp::kMultiply, affinity);
-  if (accumulate)
-    nki_.tensor_tensor(sum, sum, AluOp::kAdd, old);
 }
 
 void CrossCoreRows::Finish(bool last) {

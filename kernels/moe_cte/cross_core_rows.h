@@ -54,7 +54,8 @@ class CrossCoreRows {
   int Mine(int t) const { return t + owned_ * nki_.program_id(); }
   int Peers(int t) const { return t + owned_ * (1 - nki_.program_id()); }
   void StepChunk(int t, std::int64_t h);
-  void Accumulate(const lang::View& sum, const lang::View& old, const lang::View& affinity);
+  void Accumulate(const lang::View& row, const lang::View& value, const lang::View& old,
+                  const lang::View& affinity);
 
   lang::Core& nki_;
   const MoeCteArgs& args_;
@@ -62,10 +63,11 @@ class CrossCoreRows {
   Options options_;
   int owned_;            // 128-row tiles of a block that end on this core
   std::int64_t chunks_;  // of one row tile
-  lang::RotatingTile partial_, received_, old_;
+  lang::RotatingTile partial_, received_, old_, checkpoint_;
   std::optional<std::int64_t> pending_;  // the block exchanged and not finished
   std::optional<lang::View> bias_;
   std::int64_t step_ = 0;
+  std::int64_t stores_ = 0;
 };
 
 }  // namespace bwmm::kernels

@@ -29,7 +29,9 @@ DenseFfn::DenseFfn(lang::Core& nki, const MoeCteArgs& args, BlockTokens& tokens,
   const std::int64_t columns = std::min(b, kBank);
   gate_psum_ = nki.RotatingPsum("gate_psum", 2, DType::kFp32, 128, {columns});
   up_psum_ = nki.RotatingPsum("up_psum", 2, DType::kFp32, 128, {columns});
-  down_psum_ = nki.RotatingPsum("down_psum", 2, DType::kFp32, 128, {kChunk});
+  // Transposes have two of the eight banks, gate and up four, or two where a bank holds two tiles.
+  down_psum_ =
+      nki.RotatingPsum("down_psum", columns <= kBank / 2 ? 4 : 2, DType::kFp32, 128, {kChunk});
   if (options.affinity_on_I) {
     affinity_columns_ = nki.RotatingSbuf("affinity_bf16", 1, DType::kBf16, 128, {b / kTile});
     affinity_row_ = nki.RotatingSbuf("affinity_row", 1, DType::kBf16, 128, {b});

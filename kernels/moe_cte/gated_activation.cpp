@@ -73,8 +73,8 @@ void GatedActivation::Apply(const View& inter, const Inputs& inputs) {
                                  clamp.up_lower, Engine::kVector);
   nki_.tensor_tensor(inter, activated, AluOp::kMultiply, up);
   if (checkpoint_[0].count() > 0) {
-    nki_.tensor_copy(Part(checkpoint_[0], calls_, inputs), gate);
-    nki_.tensor_copy(Part(checkpoint_[1], calls_, inputs), up);
+    nki_.tensor_copy(Part(checkpoint_[0], calls_, inputs), gate, Engine::kScalar);
+    nki_.tensor_copy(Part(checkpoint_[1], calls_, inputs), up, Engine::kScalar);
   }
   ++calls_;
 }
