@@ -133,7 +133,7 @@ void Core::activation(const View& dst, Activation function, const View& src, flo
   isa::ActivationOp op{.function = function, .dst = dst, .src = src, .scale = scale};
   if (bias != nullptr)
     op.bias = bias->operand();
-  sink_.Emit(Engine::kScalar, std::move(op));
+  sink_.Emit(Engine::kScalar, op);
 }
 
 void Core::iota(const View& dst, std::int32_t base, std::int32_t partition_step,
@@ -158,7 +158,7 @@ void Core::dma_copy(const View& dst, const View& src, const Dma& options) {
     op.src.partitions = dst.size(0);
   if (options.scatter)
     op.dst.partitions = src.size(0);
-  sink_.Emit(dynamic ? Engine::kGpSimd : Engine::kSync, std::move(op));
+  sink_.Emit(dynamic ? Engine::kGpSimd : Engine::kSync, op);
 }
 
 void Core::dma_compute(const View& dst, const std::vector<View>& sources) {

@@ -7,13 +7,6 @@ namespace {
 
 constexpr int kMaxRuns = 16;
 
-template <class... Ts>
-struct Overloaded : Ts... {
-  using Ts::operator()...;
-};
-template <class... Ts>
-Overloaded(Ts...) -> Overloaded<Ts...>;
-
 // The dimensions of one region list, outermost first: the free ones, and before them HBM's rows.
 struct Pattern {
   static constexpr int kMaxRank = Operand::kMaxRank + 1;
@@ -98,6 +91,78 @@ class Collector {
   std::vector<Region> regions_;
 };
 
+struct Visitor {
+  Collector& c;
+
+  void operator()(const LoadStationary& i) const {
+    c.Read(i.stationary);
+    c.ReadScale(i.scale);
+  }
+  void operator()(const MultiplyMoving& i) const {
+    if (i.mode != PeMode::kTranspose)
+      c.Read(i.moving);
+    c.ReadScale(i.scale);
+    if (i.accumulate)
+      c.Read(i.dst);
+    c.Write(i.dst);
+  }
+  void operator()(const QuantizeMx& i) const {
+    c.Read(i.src);
+    c.Write(i.dst);
+    c.WriteScale(i.dst_scale);
+  }
+  void operator()(const ActivationOp& i) const {
+    c.Read(i.src);
+    c.Read(i.bias);
+    c.Write(i.dst);
+  }
+  void operator()(const TensorTensor& i) const {
+    c.Read(i.a);
+    c.Read(i.b);
+    c.Write(i.dst);
+  }
+  void operator()(const TensorScalar& i) const {
+    c.Read(i.src);
+    c.Read(i.scalar0);
+    c.Read(i.scalar1);
+    c.Write(i.dst);
+  }
+  void operator()(const ScalarTensorTensor& i) const {
+    c.Read(i.data);
+    c.Read(i.scalar);
+    c.Read(i.tensor);
+    c.Write(i.dst);
+  }
+  void operator()(const TensorReduce& i) const {
+    c.Read(i.src);
+    c.Write(i.dst);
+  }
+  void operator()(const TensorCopy& i) const {
+    c.Read(i.src);
+    c.Write(i.dst);
+  }
+  void operator()(const Memset& i) const { c.Write(i.dst); }
+  void operator()(const Iota& i) const { c.Write(i.dst); }
+  void operator()(const DmaCopy& i) const {
+    c.Dynamic(i.src, i.gather, i.src_offset, false);
+    c.Dynamic(i.dst, i.scatter, i.dst_offset, true);
+  }
+  void operator()(const DmaCompute& i) const {
+    for (const Operand& source : i.sources)
+      c.Read(source);
+    c.Write(i.dst);
+  }
+  void operator()(const SendRecv& i) const {
+    c.Read(i.src);
+    c.Write(i.dst);
+  }
+  void operator()(const CoreBarrier& i) const {
+    c.Read(i.data);
+    c.Write(i.data);
+  }
+  void operator()(const RegisterLoad& i) const { c.Read(i.src); }
+};
+
 }  // namespace
 
 void AppendRegions(const Operand& operand, std::vector<Region>& regions) {
@@ -139,78 +204,9 @@ void AppendRegions(const Operand& operand, std::vector<Region>& regions) {
 }
 
 std::vector<Access> AccessesOf(const Instruction& instruction) {
-  Collector c;
-  std::visit(Overloaded{
-                 [&](const LoadStationary& i) {
-                   c.Read(i.stationary);
-                   c.ReadScale(i.scale);
-                 },
-                 [&](const MultiplyMoving& i) {
-                   if (i.mode != PeMode::kTranspose)
-                     c.Read(i.moving);
-                   c.ReadScale(i.scale);
-                   if (i.accumulate)
-                     c.Read(i.dst);
-                   c.Write(i.dst);
-                 },
-                 [&](const QuantizeMx& i) {
-                   c.Read(i.src);
-                   c.Write(i.dst);
-                   c.WriteScale(i.dst_scale);
-                 },
-                 [&](const ActivationOp& i) {
-                   c.Read(i.src);
-                   c.Read(i.bias);
-                   c.Write(i.dst);
-                 },
-                 [&](const TensorTensor& i) {
-                   c.Read(i.a);
-                   c.Read(i.b);
-                   c.Write(i.dst);
-                 },
-                 [&](const TensorScalar& i) {
-                   c.Read(i.src);
-                   c.Read(i.scalar0);
-                   c.Read(i.scalar1);
-                   c.Write(i.dst);
-                 },
-                 [&](const ScalarTensorTensor& i) {
-                   c.Read(i.data);
-                   c.Read(i.scalar);
-                   c.Read(i.tensor);
-                   c.Write(i.dst);
-                 },
-                 [&](const TensorReduce& i) {
-                   c.Read(i.src);
-                   c.Write(i.dst);
-                 },
-                 [&](const TensorCopy& i) {
-                   c.Read(i.src);
-                   c.Write(i.dst);
-                 },
-                 [&](const Memset& i) { c.Write(i.dst); },
-                 [&](const Iota& i) { c.Write(i.dst); },
-                 [&](const DmaCopy& i) {
-                   c.Dynamic(i.src, i.gather, i.src_offset, false);
-                   c.Dynamic(i.dst, i.scatter, i.dst_offset, true);
-                 },
-                 [&](const DmaCompute& i) {
-                   for (const Operand& source : i.sources)
-                     c.Read(source);
-                   c.Write(i.dst);
-                 },
-                 [&](const SendRecv& i) {
-                   c.Read(i.src);
-                   c.Write(i.dst);
-                 },
-                 [&](const CoreBarrier& i) {
-                   c.Read(i.data);
-                   c.Write(i.data);
-                 },
-                 [&](const RegisterLoad& i) { c.Read(i.src); },
-             },
-             instruction.body);
-  return c.Take();
+  Collector collector;
+  std::visit(Visitor{collector}, instruction.body);
+  return collector.Take();
 }
 
 }  // namespace bwmm::isa

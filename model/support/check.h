@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <source_location>
 #include <stdexcept>
 #include <string_view>
 
@@ -14,11 +13,11 @@ class CheckFailure : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-inline void Check(bool holds, std::string_view what,
-                  std::source_location where = std::source_location::current()) {
+// The compiler's own place of the call; clang 14 (clang-tidy) has no std::source_location.
+inline void Check(bool holds, std::string_view what, const char* file = __builtin_FILE(),
+                  int line = __builtin_LINE()) {
   if (!holds) [[unlikely]] {
-    throw CheckFailure(
-        fmt::format("{}:{}: internal check failed: {}", where.file_name(), where.line(), what));
+    throw CheckFailure(fmt::format("{}:{}: internal check failed: {}", file, line, what));
   }
 }
 
