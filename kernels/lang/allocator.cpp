@@ -1,7 +1,9 @@
 #include "kernels/lang/allocator.h"
 
+#include <utility>
+#include <vector>
+
 #include "model/support/check.h"
-#include "model/support/sim_error.h"
 
 namespace bwmm::lang {
 namespace {
@@ -33,7 +35,7 @@ std::uint64_t Allocator::Allocate(const std::string& name, std::int64_t bytes) {
   }
   start = Align(start, size);
   if (start + size > bytes_) {
-    throw SimError(
+    throw DoesNotFit(
         "{}: buffer {} of {} bytes per partition does not fit, {} of {} are free; live: {}",
         memory_, name, bytes, free_bytes(), bytes_, LiveTable());
   }
@@ -50,9 +52,19 @@ void Allocator::Free(std::uint64_t offset) {
 }
 
 std::string Allocator::LiveTable() const {
+  // Rotating buffers are called name.0, name.1, ..; they share a line entry.
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> groups;
+  for (const auto& [offset, buffer] : live_) {
+    const std::string name = buffer.name.substr(0, buffer.name.find('.'));
+    if (groups.empty() || groups.back().first != name)
+      groups.push_back({name, {}});
+    groups.back().second.push_back(buffer.bytes);
+  }
   std::string table;
-  for (const auto& [offset, buffer] : live_)
-    table += fmt::format("{}{} {}", table.empty() ? "" : ", ", buffer.name, buffer.bytes);
+  for (const auto& [name, sizes] : groups) {
+    const std::string count = sizes.size() == 1 ? "" : fmt::format("{} x ", sizes.size());
+    table += fmt::format("{}{} {}{}", table.empty() ? "" : ", ", name, count, sizes[0]);
+  }
   return table.empty() ? "none" : table;
 }
 

@@ -8,7 +8,15 @@
 #include <map>
 #include <string>
 
+#include "model/support/sim_error.h"
+
 namespace bwmm::lang {
+
+// A buffer that does not fit its memory.
+class DoesNotFit : public SimError {
+ public:
+  using SimError::SimError;
+};
 
 class Allocator {
  public:

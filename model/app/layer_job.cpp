@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/moe_cte/reference_problem.h"
+#include "model/app/what_fits.h"
 #include "model/isa/validate.h"
 #include "model/support/check.h"
 #include "model/support/sim_error.h"
@@ -84,16 +85,34 @@ bool InterleavedPlanes(const LayerJobOptions& options) {
 
 }  // namespace
 
-LayerJob::LayerJob(const LayerJobOptions& options, const isa::Limits& limits,
-                   std::uint64_t hbm_bytes, bool with_data)
+LayerJob::LayerJob(const LayerJobOptions& options)
     : options_(options),
       routing_(RoutingOf(options)),
       layout_(LayoutOf(options, routing_)),
       tensors_(
-          inputs::BuildLayer(options.model, routing_, WeightsFor(options), options.seed, false)),
-      hbm_(hbm_bytes) {
+          inputs::BuildLayer(options.model, routing_, WeightsFor(options), options.seed, false)) {}
+
+bool LayerJob::Fits(const LayerJobOptions& options, const isa::Limits& limits) {
+  try {
+    LayerJob job(options);
+    job.PlaceTensors(false);
+    job.DryRun(limits);
+  } catch (const SimError&) {
+    return false;
+  }
+  return true;
+}
+
+LayerJob::LayerJob(const LayerJobOptions& options, const isa::Limits& limits,
+                   std::uint64_t hbm_bytes, bool with_data)
+    : LayerJob(options) {
+  hbm_ = ops::Hbm(hbm_bytes);
   PlaceTensors(false);
-  DryRun(limits);
+  try {
+    DryRun(limits);
+  } catch (const lang::DoesNotFit& error) {
+    throw SimError("{}; {}", error.what(), WhatWouldFit(options, limits));
+  }
   if (!with_data)
     return;
   tensors_ = inputs::BuildLayer(options.model, routing_, WeightsFor(options), options.seed, true);

@@ -49,6 +49,9 @@ class LayerJob {
   // Instructions of all cores, as the dry run counted them.
   std::uint64_t instructions() const { return instructions_; }
 
+  // Whether the kernel's buffers fit, without the rest of a job.
+  static bool Fits(const LayerJobOptions& options, const isa::Limits& limits);
+
   // The layer's result without padding, bf16 [T, H].
   inputs::HostTensor Output();
   // Any tensor the kernel wrote, whole: checkpoints.
@@ -58,6 +61,9 @@ class LayerJob {
   reference::Comparison Compare();
 
  private:
+  // Shapes only, not yet dry run.
+  explicit LayerJob(const LayerJobOptions& options);
+
   struct Placed {
     inputs::HostTensor* host = nullptr;
     ops::HbmTensor* hbm = nullptr;

@@ -112,7 +112,8 @@ class BadInput(unittest.TestCase):
     def test_shape_that_does_not_fit_sbuf_prints_the_live_buffers(self):
         self.refused(
             ["run", "--model", "mixtral-8x7b", "--variant", "shard_on_i_mx", "--tokens", "8"],
-            "sbuf", "does not fit", "live:", "hidden_x4")
+            "sbuf", "does not fit", "live:", "hidden_x4", "it fits with",
+            "intermediate up to")
 
     # Routing files
 
