@@ -11,8 +11,9 @@ readonly out=build/quickstart
 # The main job: 256 tokens of OLMoE's layer 7 with the routing the model really took.
 main_job=(run --model olmoe-1b-7b --variant shard_on_i_mx --tokens 256
   --routing examples/routing/olmoe_layer7.csv --fidelity fast)
-# The layer that runs twice: as Verilated RTL and as the fast model.
-twin_job=(run --model stories260k --variant shard_on_block --tokens 32)
+# The layer that runs twice, as Verilated RTL and as the fast model: trained weights and real
+# activations.
+twin_job=(run --config examples/stories260k/layer.toml --variant shard_on_i_mx --tokens 32)
 
 say() { printf '\n== %s\n' "$*"; }
 

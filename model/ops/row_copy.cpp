@@ -36,7 +36,7 @@ RowCopy::RowCopy(const isa::Operand& dst, const isa::Operand& src) {
 
 void RowCopy::operator()(std::byte* dst, const std::byte* src) const {
   for (std::size_t r = 0; r < src_runs_.size(); ++r)
-    std::memcpy(dst + dst_runs_[r], src + src_runs_[r], run_bytes_);
+    std::memmove(dst + dst_runs_[r], src + src_runs_[r], run_bytes_);
 }
 
 isa::Operand DenseRow(const isa::Operand& operand) {
