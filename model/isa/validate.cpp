@@ -153,6 +153,13 @@ class Validator {
     Require(i.src.dtype == i.dst.dtype && i.src.partitions == i.dst.partitions &&
                 i.src.free_size() == i.dst.free_size(),
             "src must have dst's shape and type", i.src);
+    const bool apart = i.src.partition + i.src.partitions <= i.dst.partition ||
+                       i.dst.partition + i.dst.partitions <= i.src.partition ||
+                       static_cast<std::int64_t>(i.src.offset) + i.src.span_bytes() <=
+                           static_cast<std::int64_t>(i.dst.offset) ||
+                       static_cast<std::int64_t>(i.dst.offset) + i.dst.span_bytes() <=
+                           static_cast<std::int64_t>(i.src.offset);
+    Require(apart, fmt::format("src must not overlap dst {}", ToText(i.dst)), i.src);
     if (i.peer < 0 || i.peer >= limits_.cores || i.peer == instruction_.core)
       Refuse(fmt::format("peer {} must be another of the {} cores", i.peer, limits_.cores));
   }

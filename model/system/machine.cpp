@@ -109,10 +109,12 @@ class Machine {
     }
   }
 
-  RunResult Run() {
-    sc_core::sc_start();
-    if (!run_.failed() && !AllDone())
+  RunResult Run(SimContext& context) {
+    context.Run();
+    if (!run_.failed() && !AllDone()) {
       ReportDeadlock();
+      context.Run();  // unwinds waiting kernels
+    }
     if (run_.failed())
       std::rethrow_exception(run_.error());
     if (!options_.listing.empty())
@@ -186,7 +188,6 @@ class Machine {
     run_.Fail(std::make_exception_ptr(
         SimError("deadlock at cycle {}: nothing can happen any more and work is left{}",
                  units::Now() / period_, WaitGraph(cores, *exchange_))));
-    sc_core::sc_start();  // unwinds waiting kernels
   }
 
   RunResult Result() {
@@ -287,7 +288,7 @@ RunResult RunMachine(const MachineConfig& config, Fidelity fidelity, ops::Hbm& h
                      const ops::Program& kernel, const RunOptions& options) {
   SimContext context;
   Machine machine(config, fidelity, hbm, kernel, options);
-  return machine.Run();
+  return machine.Run(context);
 }
 
 }  // namespace bwmm

@@ -3,6 +3,7 @@
 #include <systemc>
 
 #include "model/support/check.h"
+#include "model/units/stack_bounds.h"
 
 namespace bwmm {
 namespace {
@@ -16,6 +17,11 @@ SimContext::SimContext() {
   in_use = true;
   sc_core::sc_default_global_context = new sc_core::sc_simcontext;
   sc_core::sc_curr_simcontext = sc_core::sc_default_global_context;
+}
+
+void SimContext::Run() {
+  sc_core::sc_start();
+  units::OnOwnStack();
 }
 
 SimContext::~SimContext() {

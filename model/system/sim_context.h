@@ -10,6 +10,9 @@ class SimContext {
   ~SimContext();
   SimContext(const SimContext&) = delete;
   SimContext& operator=(const SimContext&) = delete;
+
+  // Runs until nothing can happen any more.
+  void Run();
 };
 
 }  // namespace bwmm

@@ -43,6 +43,7 @@ IssueStage::IssueStage(sc_core::sc_module_name name, const Config& config, RunSt
 }
 
 void IssueStage::RunKernel() {
+  OnNewStack(kKernelStackBytes);
   try {
     kernel_(*this);
     kernel_done_ = true;

@@ -16,6 +16,7 @@
 
 #include "model/isa/instruction.h"
 #include "model/units/ledger.h"
+#include "model/units/stack_bounds.h"
 #include "model/units/tick.h"
 
 namespace bwmm::units {
@@ -119,10 +120,12 @@ class MeetIf : public virtual sc_core::sc_interface {
 // One per run: the first error stops everything, and kernels are unwound.
 class RunState {
  public:
+  // Runs a method process; an error ends the run.
   template <typename F>
   void Guard(F&& function) {
     if (failed())
       return;
+    OnOwnStack();
     try {
       function();
     } catch (...) {

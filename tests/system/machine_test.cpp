@@ -15,6 +15,7 @@
 namespace bwmm {
 namespace {
 
+using isa::Operand;
 using test::TwoCoreProgram;
 using test::TwoCoreTensors;
 using ::testing::HasSubstr;
@@ -221,14 +222,28 @@ TEST(Machine, RejectsAReadOfBytesNeverWritten) {
   EXPECT_THAT(error, HasSubstr("at cycle"));
 }
 
+TEST(Machine, RejectsSendRecvOntoItsOwnSource) {
+  TwoCoreTensors tensors(true);
+  const std::string error = ErrorOf([&] {
+    RunMachine(LoadMachine("trn3"), Fidelity::kFast, tensors.hbm, [&](isa::Sink& sink) {
+      sink.Emit(isa::Engine::kSync, isa::SendRecv{.dst = test::SbufTile(DType::kBf16, 64, 128, 64),
+                                                  .src = test::SbufTile(DType::kBf16, 0, 128, 64),
+                                                  .peer = 1 - sink.core()});
+    });
+  });
+  EXPECT_THAT(error, HasSubstr("src must not overlap dst"));
+}
+
 TEST(Machine, RejectsSendRecvOfDifferentShapes) {
   TwoCoreTensors tensors(true);
   const std::string error = ErrorOf([&] {
     RunMachine(LoadMachine("trn3"), Fidelity::kFast, tensors.hbm, [&](isa::Sink& sink) {
       const auto tile = test::SbufTile(DType::kBf16, 0, 128, 64 + 64 * sink.core());
       sink.Emit(isa::Engine::kVector, isa::Memset{.dst = tile});
+      Operand dst = tile;
+      dst.offset = 4096;
       sink.Emit(isa::Engine::kSync,
-                isa::SendRecv{.dst = tile, .src = tile, .peer = 1 - sink.core()});
+                isa::SendRecv{.dst = dst, .src = tile, .peer = 1 - sink.core()});
     });
   });
   EXPECT_THAT(error, HasSubstr("sendrecv pipe 0: core 0 instruction 1 sends"));

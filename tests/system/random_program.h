@@ -118,12 +118,16 @@ class RandomKernel {
         sink_.Emit(Engine::kScalar, isa::TensorCopy{.dst = AnyPsum(64), .src = column});
         return;
       case 6:
-        sink_.Emit(Engine::kSync, isa::DmaCopy{.dst = dst, .src = a});
+        sink_.Emit(Engine::kSync, isa::DmaCopy{.dst = Apart(dst, a), .src = a});
         return;
       case 7:
         return Gather(column);
       case 8:
-        return Exchange(dst, a);
+        sink_.Emit(
+            Engine::kSync,
+            isa::SendRecv{
+                .dst = Apart(dst, a), .src = a, .peer = 1 - core_, .pipe_id = Pick(shared_, 2)});
+        return;
       default:
         sink_.Emit(Engine::kVector, isa::TensorScalar{.dst = dst, .src = a, .scalar0 = 0.75f});
     }
@@ -148,13 +152,11 @@ class RandomKernel {
     sink_.Emit(Engine::kGpSimd, gather);
   }
 
-  // What a core sends may not be what it receives into.
-  void Exchange(Operand dst, const Operand& src) {
+  // A DMA's destination is not its source.
+  Operand Apart(Operand dst, const Operand& src) {
     while (dst.offset < src.offset + src.span_bytes() && src.offset < dst.offset + dst.span_bytes())
       dst = AnyTile(src.partitions, src.free_size());
-    sink_.Emit(
-        Engine::kSync,
-        isa::SendRecv{.dst = dst, .src = src, .peer = 1 - core_, .pipe_id = Pick(shared_, 2)});
+    return dst;
   }
 
   const RandomTensors& t_;
