@@ -68,10 +68,25 @@ void Execute(const isa::Instruction& instruction, CoreMemory& memory) {
   }
 }
 
+bool IsSkipped(const isa::DmaCopy& copy, CoreMemory& memory) {
+  for (const auto* offset : {&copy.src_offset, &copy.dst_offset}) {
+    if (!*offset || (*offset)->oob != isa::OutOfBounds::kSkip)
+      continue;
+    const auto index = static_cast<std::uint32_t>(ReadInt32((*offset)->index, memory));
+    if (static_cast<std::int64_t>(index) >= (*offset)->limit)
+      return true;
+  }
+  return false;
+}
+
 DmaTraffic TrafficOf(const isa::DmaCopy& copy, CoreMemory& memory) {
   DmaTraffic traffic;
   const auto& rows = copy.scatter ? copy.scatter : copy.gather;
   const std::int64_t all = std::max(copy.src.partitions, copy.dst.partitions);
+  if (IsSkipped(copy, memory)) {
+    traffic.rows_skipped = all;
+    return traffic;
+  }
   if (!rows) {
     traffic.rows_moved = all;
     return traffic;

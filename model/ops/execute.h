@@ -47,6 +47,9 @@ void Execute(const isa::Instruction& instruction, CoreMemory& memory);
 // Rows a gather or scatter will move, from its index tensor as it is now.
 DmaTraffic TrafficOf(const isa::DmaCopy& copy, CoreMemory& memory);
 
+// True when a scalar offset is out of bounds and skipped: nothing moves.
+bool IsSkipped(const isa::DmaCopy& copy, CoreMemory& memory);
+
 // The int32 a RegisterLoad or ScalarOffset reads.
 std::int32_t ReadInt32(const isa::Operand& operand, CoreMemory& memory);
 

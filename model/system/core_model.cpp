@@ -79,7 +79,8 @@ CoreModel::CoreModel(sc_core::sc_module_name name, const SharedModel& shared, Co
               shared.run, memory_),
       sync_("sync", EngineConfig(Unit::kSync, shared.config.clock.sync_mhz, shared), shared.run,
             memory_),
-      dma_("dma", DmaConfig(options.core, shared), shared.time, shared.run, shared.arbiter) {
+      dma_("dma", DmaConfig(options.core, shared), shared.time, shared.run, shared.arbiter,
+           memory_) {
   if (options.check_memory && !options.control_only)
     checker_.emplace(LimitsOf(shared.config), memory_);
   issue_.tensor(tensor_);

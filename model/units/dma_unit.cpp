@@ -8,12 +8,13 @@
 namespace bwmm::units {
 
 DmaUnit::DmaUnit(sc_core::sc_module_name name, const Config& config, const TimeBase& time,
-                 RunState& run, PhaseArbiter& arbiter)
+                 RunState& run, PhaseArbiter& arbiter, ops::CoreMemory& memory)
     : sc_module(name),
       config_(config),
       time_(time),
       run_(run),
       arbiter_(arbiter),
+      memory_(memory),
       generator_free_at_(config.dge_instances, 0),
       engines_(config.shape.engines) {
   arbiter_.Add(config_.core, [this](Tick tick) { Grant(tick); });
@@ -91,6 +92,11 @@ void DmaUnit::GrantGenerators(Tick now) {
 void DmaUnit::Arrive(Transfer& transfer, Tick now) {
   ++stats_.transfers;
   transfer.end = now;
+  const auto* copy = std::get_if<isa::DmaCopy>(&transfer.work->instruction.body);
+  if (copy != nullptr && ops::IsSkipped(*copy, memory_)) {
+    ScheduleEnd(transfer);
+    return;
+  }
   const bool sends = std::holds_alternative<isa::SendRecv>(transfer.work->instruction.body);
   for (const DmaPart& part :
        PlanTransfer(transfer.work->instruction, transfer.rows_moved, config_.shape)) {

@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/ops/execute.h"
 #include "model/units/dma_plan.h"
 #include "model/units/ledger.h"
 #include "model/units/phase_arbiter.h"
@@ -53,7 +54,7 @@ class DmaUnit final : public sc_core::sc_module,
   };
 
   DmaUnit(sc_core::sc_module_name name, const Config& config, const TimeBase& time, RunState& run,
-          PhaseArbiter& arbiter);
+          PhaseArbiter& arbiter, ops::CoreMemory& memory);
 
   tlm_utils::simple_initiator_socket<DmaUnit> hbm_socket{"hbm_socket"};
   sc_core::sc_port<RetireIf> retire{"retire"};
@@ -103,6 +104,7 @@ class DmaUnit final : public sc_core::sc_module,
   const TimeBase time_;
   RunState& run_;
   PhaseArbiter& arbiter_;
+  ops::CoreMemory& memory_;  // index tensors only: what a skipped copy does not move
   std::unordered_map<const Work*, Transfer> transfers_;
   TimedQueue ready_;     // for a descriptor generator, or for the peer
   TimedQueue arrivals_;  // at the engines

@@ -44,6 +44,28 @@ TEST_P(Variants, AreInsideTheBoundAndOneAnswerEverywhere) {
   EXPECT_EQ(timing_run.hbm_write, fast_run.hbm_write);
 }
 
+TEST(SkipWeight, MovesTheWeightsOfARepeatedExpertOnce) {
+  const MachineConfig machine = LoadMachine("trn3");
+  for (const auto variant : {kernels::MoECTEImplementation::shard_on_i_mx,
+                             kernels::MoECTEImplementation::shard_on_i}) {
+    // Seven blocks of one expert.
+    Layer layer{.name = "x",
+                .variant = variant,
+                .intermediate = IsMx(variant) ? 1024 : 256,
+                .experts = 1,
+                .top_k = 1,
+                .tokens = 7 * 256};
+    const auto bytes = [&](bool skip) {
+      layer.kernel.skip_dma.skip_weight = skip;
+      app::LayerJob job(OptionsOf(layer), LimitsOf(machine), kHbmBytes, false);
+      return RunMachine(machine, Fidelity::kTiming, job.hbm(), job.program()).hbm_read;
+    };
+    app::LayerJob job(OptionsOf(layer), LimitsOf(machine), kHbmBytes, false);
+    const auto weights = static_cast<std::uint64_t>(job.weight_bytes());
+    EXPECT_GE(bytes(false) - bytes(true), 6 * weights * 9 / 10) << NameOf(variant);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Variants, testing::ValuesIn(Matrix()), Name);
 
 }  // namespace
