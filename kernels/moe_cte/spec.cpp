@@ -22,16 +22,18 @@ MoECTESpec::MoECTESpec(MoECTEImplementation chosen) : implementation(chosen) {
     case MoECTEImplementation::shard_on_block:
     case MoECTEImplementation::shard_on_block_mx:
       shard_on_block.emplace();
-      break;
+      return;
     case MoECTEImplementation::shard_on_i:
     case MoECTEImplementation::shard_on_i_hybrid:
     case MoECTEImplementation::shard_on_i_dropping:
       shard_on_I.emplace();
-      break;
+      return;
     case MoECTEImplementation::shard_on_i_mx:
     case MoECTEImplementation::shard_on_i_mx_hybrid:
-      break;
+      return;
   }
+  throw SimError("implementation: {}, allowed 0 to {}", static_cast<int>(chosen),
+                 kImplementationNames.size() - 1);
 }
 
 }  // namespace bwmm::kernels
