@@ -1,6 +1,7 @@
 #include "model/app/wave.h"
 
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -26,6 +27,24 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> Pair(std::string_view tex
   return result;
 }
 
+engine::TracedUnit TracedUnitOf(Unit unit) {
+  switch (unit) {
+    case Unit::kTensor:
+      return engine::TracedUnit::kTensor;
+    case Unit::kVector:
+      return engine::TracedUnit::kVector;
+    case Unit::kScalar:
+      return engine::TracedUnit::kScalar;
+    case Unit::kGpSimd:
+      return engine::TracedUnit::kGpSimd;
+    case Unit::kSync:
+      return engine::TracedUnit::kSync;
+    case Unit::kDma:
+      return engine::TracedUnit::kDma;
+  }
+  return engine::TracedUnit::kTensor;
+}
+
 }  // namespace
 
 void TraceCore0(const CommonOptions& options, const MachineConfig& machine, RunOptions& run) {
@@ -49,9 +68,23 @@ void TraceCore0(const CommonOptions& options, const MachineConfig& machine, RunO
     trace.from = window->first;
     trace.to = window->second;
   }
-  run.make_engine = [trace](int core, const engine::TensorEngineConfig& config) {
-    return core == 0 ? engine::MakeTracedRtlTensorEngine(config, trace).engine
-                     : engine::MakeRtlTensorEngine(config);
+  // The trace lives in core 0's engine, which the machine owns while it runs.
+  auto dump = std::make_shared<engine::EngineTrace*>(nullptr);
+  run.make_engine = [trace, dump](int core, const engine::TensorEngineConfig& config) {
+    if (core != 0)
+      return engine::MakeRtlTensorEngine(config);
+    engine::TracedTensorEngine traced = engine::MakeTracedRtlTensorEngine(config, trace);
+    *dump = traced.trace;
+    return std::move(traced.engine);
+  };
+  run.unit_state = [dump](const UnitState& state) {
+    if (state.core != 0 || *dump == nullptr)
+      return;
+    (*dump)->SetMachineState(static_cast<std::uint64_t>(state.seconds * 1e12 + 0.5),
+                             TracedUnitOf(state.unit), state.id, state.opcode,
+                             state.busy && state.stall != TimeClass::kBusy
+                                 ? units::NameOf(state.stall)
+                                 : std::string_view());
   };
 }
 

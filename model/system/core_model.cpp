@@ -99,6 +99,7 @@ CoreModel::CoreModel(sc_core::sc_module_name name, const SharedModel& shared, Co
 units::IssueStage::Hooks CoreModel::Hooks(CoreOptions& options) {
   return {.emitted = std::move(options.emitted),
           .observed = [this](const isa::Instruction& instruction) { Observe(instruction); },
+          .started = std::move(options.started),
           .completed = std::move(options.completed)};
 }
 

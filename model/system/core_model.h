@@ -56,6 +56,7 @@ struct CoreOptions {
   ops::QuantizeFunction quantize;
   std::function<void(isa::Sink&)> kernel;
   std::function<void(const isa::Instruction&)> emitted;
+  std::function<void(const units::Work&)> started;
   std::function<void(const units::Work&)> completed;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <systemc>
 #include <tuple>
 #include <utility>
@@ -143,6 +144,8 @@ class Machine {
                            : ops::QuantizeFunction(ops::QuantizeMx);
     if (!options_.listing.empty())
       options.emitted = [this](const isa::Instruction& i) { listing_.Add(i); };
+    if (options_.unit_state)
+      options.started = [this](const units::Work& work) { Started(work); };
     options.completed = [this](const units::Work& work) { Completed(work); };
     const engine::TensorEngineConfig engine = EngineConfigOf(config_);
     return std::make_unique<CoreModel>(
@@ -150,8 +153,23 @@ class Machine {
         options_.make_engine ? options_.make_engine(core, engine) : MakeEngine(fidelity, engine));
   }
 
+  void Started(const units::Work& work) {
+    last_started_[{work.instruction.core, work.unit}] = work.instruction.id;
+    options_.unit_state({work.instruction.core, work.unit, true, work.instruction.id,
+                         isa::OpcodeOf(work.instruction), work.stall, time_.Seconds(work.start)});
+  }
+
   void Completed(const units::Work& work) {
     ++completed_;
+    if (options_.unit_state) {
+      const auto last = last_started_.find({work.instruction.core, work.unit});
+      if (last != last_started_.end() && last->second == work.instruction.id)
+        options_.unit_state({.core = work.instruction.core,
+                             .unit = work.unit,
+                             .id = work.instruction.id,
+                             .opcode = "",
+                             .seconds = time_.Seconds(work.completed_at)});
+    }
     if (options_.records != nullptr)
       options_.records->push_back({work.instruction.id, work.instruction.core, work.unit,
                                    isa::OpcodeOf(work.instruction), work.start / period_,
@@ -257,6 +275,7 @@ class Machine {
   std::vector<std::unique_ptr<CoreModel>> cores_;
   std::unique_ptr<units::Exchange> exchange_;
   Listing listing_;
+  std::map<std::pair<int, Unit>, std::uint32_t> last_started_;
   std::uint64_t completed_ = 0;
   std::chrono::steady_clock::time_point last_report_ = std::chrono::steady_clock::now();
   std::uint64_t last_reported_cycle_ = 0;

@@ -77,6 +77,17 @@ struct InstructionRecord {
   TimeClass stall = TimeClass::kBusy;  // what its unit waited for longest in front of it
 };
 
+// A unit takes up an instruction, or has nothing left to do (`busy` false).
+struct UnitState {
+  int core = 0;
+  Unit unit = Unit::kTensor;
+  bool busy = false;
+  std::uint32_t id = 0;
+  std::string_view opcode;
+  TimeClass stall = TimeClass::kBusy;  // what the unit waited for longest in front of it
+  double seconds = 0;                  // machine time
+};
+
 struct Progress {
   std::uint64_t cycle = 0;
   std::uint64_t instructions_emitted = 0;
@@ -87,10 +98,11 @@ struct Progress {
 struct RunOptions {
   std::string listing = {};  // file for one line per instruction; written whole or not at all
   std::function<void(const Progress&)> progress = {};
-  double progress_seconds = 0.2;                      // between two calls
-  std::vector<InstructionRecord>* records = nullptr;  // by end, core, id
-  bool check_memory = true;                           // reads of unwritten bytes; not in timing
-  std::uint32_t window = 65536;                       // instructions in flight per core
+  double progress_seconds = 0.2;                          // between two calls
+  std::vector<InstructionRecord>* records = nullptr;      // by end, core, id
+  std::function<void(const UnitState&)> unit_state = {};  // for waves; must not change anything
+  bool check_memory = true;                               // reads of unwritten bytes; not in timing
+  std::uint32_t window = 65536;                           // instructions in flight per core
   // For tests: builds the last core first, so that SystemC runs processes in another order.
   bool build_in_reverse = false;
   // Replaces the fidelity's TensorEngine, e.g. with one that dumps waves.

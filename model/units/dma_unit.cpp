@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "model/support/check.h"
 
@@ -132,6 +133,8 @@ void DmaUnit::StartPart(Engine& engine, Tick now) {
   const TimeClass stall = ledger_.Gap(now, ObstaclesOf(transfer));
   if (transfer.work->stall == TimeClass::kBusy)
     transfer.work->stall = stall;
+  if (!std::exchange(transfer.started, true))
+    retire->Started(*transfer.work);
   ledger_.Until(engine.free_at, TimeClass::kBusy);
   const bool uses_hbm = part.hbm_read > 0 || part.hbm_write > 0;
   transfer.end = std::max(transfer.end, engine.free_at + (uses_hbm ? config_.hbm_latency : 0));

@@ -75,6 +75,7 @@ class DmaUnit final : public sc_core::sc_module,
     std::int64_t rows_moved = 0;
     Tick descriptors_at = kNever;  // software descriptors
     int parts_left = 0;
+    bool started = false;
     Tick end = 0;
   };
   struct QueuedPart {

@@ -171,6 +171,11 @@ bool IssueStage::Visible(const Work& work) const {
   return work.completed && work.completed_at + config_.semaphore < Now();
 }
 
+void IssueStage::Started(const Work& work) {
+  if (hooks_.started)
+    hooks_.started(work);
+}
+
 void IssueStage::Observe(const Work& work) {
   if (hooks_.observed)
     hooks_.observed(work.instruction);

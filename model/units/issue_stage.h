@@ -38,6 +38,7 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
   struct Hooks {
     std::function<void(const isa::Instruction&)> emitted;
     std::function<void(const isa::Instruction&)> observed;  // before operands are read
+    std::function<void(const Work&)> started;
     std::function<void(const Work&)> completed;
   };
   struct Stats {
@@ -63,6 +64,7 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
   std::int32_t RegisterValue(std::uint32_t register_load_id) override;
 
   // RetireIf
+  void Started(const Work& work) override;
   void Observe(const Work& work) override;
   void ReadDone(Work& work) override;
   void Complete(Work& work) override;

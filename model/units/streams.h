@@ -83,9 +83,13 @@ class WorkIf : public virtual sc_core::sc_interface {
   virtual void GateOpened(Work& work, Gate gate) = 0;
 };
 
-// A unit's output. All three are called in the even phase in which they take effect.
+// A unit's output.
 class RetireIf : public virtual sc_core::sc_interface {
  public:
+  // The unit has taken the work up: work.start and work.stall are known. For observers; it may be
+  // called after work.start.
+  virtual void Started(const Work& work) = 0;
+  // The others are called in the even phase in which they take effect.
   // Operands are about to be read: checkers look now.
   virtual void Observe(const Work& work) = 0;
   // Operands have been read and may be overwritten.

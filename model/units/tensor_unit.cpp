@@ -61,6 +61,7 @@ void TensorUnit::AccountStart(Work& work, Tick edge) {
   work.start = edge;
   if (reading_++ == 0)
     work.stall = ledger_.Gap(edge, work.obstacles(Gate::kStart));
+  retire->Started(work);
 }
 
 void TensorUnit::DeliverDue() {

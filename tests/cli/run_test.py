@@ -131,9 +131,12 @@ class Run(unittest.TestCase):
                     self.assertEqual(traced[key], plain[key])
                 dump = subprocess.run(["fst2vcd", str(wave)], capture_output=True, text=True,
                                       timeout=120, check=True).stdout
-                for signal in ("probe_row_i", "command_id_i", "busy_o"):
+                for signal in ("probe_row_i", "command_id_i", "busy_o", "scope module dma",
+                               "scope module pe", "scope module dequant"):
                     self.assertIn(signal, dump)
                 self.assertGreater(dump.count("\n#"), 10)
+                # The machine's engines are beside the RTL: a DMA's opcode is ASCII in the dump.
+                self.assertIn("".join(f"{ord(c):08b}" for c in "dma_copy").lstrip("0"), dump)
 
     def test_lists_name_what_runs(self):
         for what, name in (("models", "gpt-oss-120b"), ("variants", "shard_on_i_mx"),
