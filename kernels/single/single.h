@@ -2,9 +2,8 @@
 // bwmm quantize. They run on core 0; core 1 has nothing to do.
 //
 //   Matmul    out [M, N] fp32 = stationary [K, M]^T moving [K, N], K <= 128
-//   MatmulMx  the same with both operands quantised online to e4m3fn x4, K = 4 P <= 512;
-//   contraction
-//             index k = lane * P + partition
+//   MatmulMx  the same, both operands quantised online to e4m3fn x4, K = 4 P <= 512;
+//             contraction index k = lane * P + partition
 //   Quantize  words [P, F/4] and scales [P/8, F/4] from source [P, F]
 #pragma once
 

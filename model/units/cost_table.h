@@ -9,9 +9,9 @@
 //
 //   instruction          occupancy                                                     source
 //   activation           max(MIN, N)                                                   ISA226
-//   tensor_scalar        max(MIN, N / mode)                                            ISA226, T2,
-//   T3 tensor_copy          max(MIN, N / mode)                                            ISA226,
-//   T2, T3 tensor_tensor        max(MIN, N): an operand in PSUM, or all 16-bit floats;
+//   tensor_scalar        max(MIN, N / mode)                                            ISA226, T2
+//   tensor_copy          max(MIN, N / mode)                                            ISA226, T3
+//   tensor_tensor        max(MIN, N): an operand in PSUM, or all 16-bit floats;
 //                        else max(MIN, 2 N)                                            ISA226, T2
 //   scalar_tensor_tensor max(MIN, N): 16-bit floats, subtract then multiply, N even;
 //                        else max(MIN, 2 N)                                            ISA226
