@@ -41,7 +41,8 @@ class RecordingSink final : public isa::Sink {
   std::vector<isa::Instruction>& program_;
 };
 
-// routes[t] are the experts of token t, each with weight 0.5; empty: the model's router decides.
+// routes[t] are the experts of token t, -1 for none, each with weight 0.5; empty: the model's
+// router decides.
 using Routes = std::vector<std::vector<int>>;
 
 inline app::LayerJobOptions OptionsOf(Layer layer, const Routes& routes) {
@@ -53,7 +54,7 @@ inline app::LayerJobOptions OptionsOf(Layer layer, const Routes& routes) {
   for (const auto& slots : routes) {
     for (const int expert : slots) {
       routing.expert.push_back(expert);
-      routing.weight.push_back(0.5f);
+      routing.weight.push_back(expert < 0 ? 0.0f : 0.5f);
     }
   }
   static int files = 0;
