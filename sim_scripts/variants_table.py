@@ -33,6 +33,7 @@ RUNS = [
     ("shard_on_block_mx", {"dynamic_prefetch": "true"}),
     ("shard_on_i_mx", {}),
     ("shard_on_i_mx_hybrid", {}),
+    ("shard_on_i_mx_hybrid", {"num_static_block": 34}),
 ]
 
 
