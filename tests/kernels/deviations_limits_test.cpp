@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
 
 #include "model/system/machine_config.h"
 #include "tests/kernels/layer_run.h"
@@ -197,6 +201,45 @@ TEST(DeviationLimits, B14PaddedIReadsNoScaleNeverWritten) {
       EXPECT_TRUE(run.job().Compare().pass) << NameOf(variant) << ", I " << intermediate;
     }
   }
+}
+
+std::string Page(const std::string& name) {
+  std::ifstream file(std::string(BWMM_DOCS) + "/" + name);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(DeviationLimits, EveryTestThatThePageNamesExistsAndEveryTestIsNamed) {
+  const std::string page = Page("deviations.md");
+  std::set<std::string> named, existing;
+  const std::regex name("`([DL])\\.([A-Za-z0-9]+)`");
+  for (std::sregex_iterator it(page.begin(), page.end(), name), end; it != end; ++it)
+    named.insert(((*it)[1] == "D" ? "Deviations." : "DeviationLimits.") + (*it)[2].str());
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  for (int s = 0; s < all.total_test_suite_count(); ++s) {
+    const testing::TestSuite& suite = *all.GetTestSuite(s);
+    for (int t = 0; t < suite.total_test_count(); ++t) {
+      const std::string test = suite.GetTestInfo(t)->name();
+      if (!test.starts_with("Every"))  // about the pages themselves
+        existing.insert(std::string(suite.name()) + "." + test);
+    }
+  }
+  EXPECT_EQ(named, existing);
+}
+
+TEST(DeviationLimits, EveryKernelOptionIsInThePageOfTheVariants) {
+  kernels::KernelOptions options;
+  std::string known;
+  try {
+    kernels::ApplySetting(options, "kernel.", "");
+  } catch (const SimError& error) {
+    known = error.what();
+  }
+  const std::string page = Page("variants.md");
+  const std::regex key("kernel\\.([A-Za-z_]+)");
+  int keys = 0;
+  for (std::sregex_iterator it(known.begin(), known.end(), key), end; it != end; ++it, ++keys)
+    EXPECT_THAT(page, HasSubstr("| `" + (*it)[1].str() + "` |"));
+  EXPECT_GT(keys, 5);
 }
 
 }  // namespace

@@ -30,6 +30,9 @@ class RoundingOrder {
         hidden_(job_.shape().hidden_padded),
         intermediate_(job_.shape().intermediate_padded) {}
 
+  // Columns of I that the kernel works on at once, where it takes I in chunks.
+  void set_chunk(int columns) { chunk_ = columns; }
+
   // The output's row of `token`, as bf16 words.
   std::vector<std::uint16_t> Row(int token) {
     const bool planes = layer_.variant == kernels::MoECTEImplementation::shard_on_block ||
@@ -77,7 +80,7 @@ class RoundingOrder {
   float Bf16At(const std::byte* tensor, std::int64_t i) {
     return std::bit_cast<float>(std::uint32_t{At<std::uint16_t>(tensor, i)} << 16);
   }
-  // Sign, exponent field, mantissa of e4m3fn (bias 7) and e2m1 (bias 1).
+  // Sign, exponent field, mantissa of e4m3fn (bias 7), e5m2 (bias 15) and e2m1 (bias 1).
   static double Small(int code, int exponent_bits, int mantissa_bits, int bias) {
     const int mantissa = code & ((1 << mantissa_bits) - 1);
     const int field = code >> mantissa_bits & ((1 << exponent_bits) - 1);
@@ -87,6 +90,8 @@ class RoundingOrder {
     return code >> (mantissa_bits + exponent_bits) & 1 ? -value : value;
   }
   double MxElement(const std::byte* tensor, std::int64_t word, int lane) {
+    if (layer_.weights == inputs::WeightLayout::kMxfp8E5M2)
+      return Small(At<std::uint32_t>(tensor, word) >> (8 * lane) & 0xff, 5, 2, 15);
     if (layer_.weights == inputs::WeightLayout::kMxfp4)
       return Small(At<std::uint16_t>(tensor, word) >> (4 * lane) & 0xf, 2, 1, 1);
     return Small(At<std::uint32_t>(tensor, word) >> (8 * lane) & 0xff, 4, 3, 7);
@@ -121,10 +126,11 @@ class RoundingOrder {
                Word scale_word) {
     float p = 0;
     for (int g = 0; g < 16; ++g) {
-      double sum = 0;
+      long double sum = 0;  // 64 bits: exact for e5m2 times e4m3fn, which need 56
       for (int row = 0; row < 8; ++row) {
         for (int lane = 0; lane < 4; ++lane)
-          sum += MxElement(weight, word(8 * g + row), lane) * x[g].value[4 * row + lane];
+          sum += static_cast<long double>(MxElement(weight, word(8 * g + row), lane)) *
+                 x[g].value[4 * row + lane];
       }
       const int exponent = At<std::uint8_t>(scale, scale_word(g)) - 127 + x[g].exponent;
       p = p + static_cast<float>(std::ldexp(sum, exponent));
@@ -228,13 +234,18 @@ class RoundingOrder {
   // Elements [begin, end) of I times the down weights, column h, as PSUM holds it.
   float DownDense(int expert, const std::vector<float>& inter, int begin, int end, int h) {
     float sum = 0;
-    for (int first = begin; first < end; first += kPass) {
-      float p = 0;
-      for (int i = first; i < std::min(end, first + kPass); ++i) {
-        const std::int64_t at = (std::int64_t{expert} * intermediate_ + i) * hidden_ + h;
-        p = std::fma(inter[i], DenseElement(down_weight_, at), p);
+    for (int chunk = begin; chunk < end; chunk += chunk_) {
+      const int chunk_end = std::min(end, chunk + chunk_);
+      float psum = 0;
+      for (int first = chunk; first < chunk_end; first += kPass) {
+        float p = 0;
+        for (int i = first; i < std::min(chunk_end, first + kPass); ++i) {
+          const std::int64_t at = (std::int64_t{expert} * intermediate_ + i) * hidden_ + h;
+          p = std::fma(inter[i], DenseElement(down_weight_, at), p);
+        }
+        psum = first == chunk ? p : psum + p;
       }
-      sum = first == begin ? p : sum + p;
+      sum = chunk == begin ? psum : psum + sum;
     }
     if (layer_.weights == inputs::WeightLayout::kFp8)
       sum = sum * At<float>(down_scale_, std::int64_t{expert} * hidden_ + h);
@@ -307,6 +318,7 @@ class RoundingOrder {
   const Layer& layer_;
   bool mx_;
   int hidden_, intermediate_;
+  int chunk_ = 1 << 30;
   // The tensors' bytes; null where the layer has none.
   const std::byte *hidden_states_ = Find("hidden_states"), *affinities_ = Find("expert_affinities"),
                   *gate_up_weight_ = Find("gate_up_weight"), *down_weight_ = Find("down_weight"),

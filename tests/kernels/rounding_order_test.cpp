@@ -20,13 +20,10 @@ using enum MoECTEImplementation;
 
 class RoundingOrderOf : public testing::TestWithParam<Layer> {};
 
-TEST_P(RoundingOrderOf, EveryOutputBitIsTheDocumentedOne) {
-  // Tokens on up to three of three experts, in blocks of both cores; the model is slow.
-  const Routes routes = {{0, 1, 2}, {2, 0, -1}, {1, -1, -1}};
-  LayerRun run(GetParam(), routes);
-  run.Multiply("expert_affinities", 0.7f);  // products with it round
-  RoundingOrder model(run, GetParam());
-  run.Run();
+// Tokens on up to three of three experts, in blocks of both cores; the model is slow.
+const Routes kRoutes = {{0, 1, 2}, {2, 0, -1}, {1, -1, -1}};
+
+void ExpectTheModelsBits(LayerRun& run, RoundingOrder& model) {
   std::set<std::uint16_t> seen;
   for (int t = 0; t < run.tokens(); ++t) {
     const std::vector<std::uint16_t> expected = model.Row(t);
@@ -37,6 +34,38 @@ TEST_P(RoundingOrderOf, EveryOutputBitIsTheDocumentedOne) {
     }
   }
   EXPECT_GT(seen.size(), 100u);
+}
+
+TEST_P(RoundingOrderOf, EveryOutputBitIsTheDocumentedOne) {
+  LayerRun run(GetParam(), kRoutes);
+  run.Multiply("expert_affinities", 0.7f);  // products with it round
+  run.Run();
+  RoundingOrder model(run, GetParam());
+  ExpectTheModelsBits(run, model);
+}
+
+TEST(RoundingOrderInChunks, EveryOutputBitIsTheDocumentedOne) {
+  isa::Limits small;
+  small.sbuf_bytes = 48 * 1024;
+  for (const auto variant : {shard_on_block, shard_on_i, shard_on_i_hybrid}) {
+    SCOPED_TRACE(NameOf(variant));
+    Layer layer = LayerOf(variant);
+    layer.intermediate = 1824;
+    layer.biases = true;
+    LayerRun run(layer, kRoutes, small);
+    run.Run();
+    RoundingOrder model(run, layer);
+    const ops::HbmTensor& weights = run.job().tensor("gate_up_weight");
+    int widest = 0;
+    for (const isa::Instruction& each : run.program(0)) {
+      const auto* copy = std::get_if<isa::DmaCopy>(&each.body);
+      if (copy != nullptr && LayerRun::IsIn(copy->src, weights))
+        widest = std::max(widest, static_cast<int>(copy->src.dims[copy->src.rank - 1].size));
+    }
+    ASSERT_LT(widest, variant == shard_on_block ? 1824 : 912);
+    model.set_chunk(widest);
+    ExpectTheModelsBits(run, model);
+  }
 }
 
 std::vector<Layer> Layers() {
@@ -61,10 +90,12 @@ std::vector<Layer> Layers() {
       l.activation = Activation::kSwish;
     });
     if (IsMx(variant))
-      add(variant, "mxfp8", [](Layer& l) { l.weights = inputs::WeightLayout::kMxfp8E4M3; });
+      add(variant, "mxfp8_e4m3", [](Layer& l) { l.weights = inputs::WeightLayout::kMxfp8E4M3; });
     else
       add(variant, "fp8", [](Layer& l) { l.weights = inputs::WeightLayout::kFp8; });
   }
+  for (const auto variant : {shard_on_block_mx, shard_on_i_mx})
+    add(variant, "mxfp8_e5m2", [](Layer& l) { l.weights = inputs::WeightLayout::kMxfp8E5M2; });
   for (const auto variant : {shard_on_i, shard_on_i_hybrid, shard_on_i_dropping}) {
     add(variant, "on_I",
         [](Layer& l) { l.kernel.shard_on_I.expert_affinity_multiply_on_I = true; });
