@@ -60,6 +60,8 @@ const std::vector<std::pair<std::string_view, Setter>>& Setters() {
        }},
       {"kernel.num_static_block",
        [](auto& o, auto key, auto value) { o.shard_on_I.num_static_block = Int(key, value); }},
+      {"kernel.integer_carriers",
+       [](auto& o, auto key, auto value) { o.integer_carriers = Bool(key, value); }},
       {"kernel.capacity_factor",
        [](auto& o, auto key, auto value) {
          double factor = 0;

@@ -14,7 +14,8 @@ struct KernelOptions {
   ShardOnIConfig shard_on_I;
   SkipMode skip_dma;
   bool is_tensor_update_accumulating = true;
-  double capacity_factor = 1.0;  // shard_on_i_dropping: rows per expert over T k / E
+  bool integer_carriers = false;  // MX weights arrive as uint16 or uint32 tensors
+  double capacity_factor = 1.0;   // shard_on_i_dropping: rows per expert over T k / E
 
   // The spec with the sub-config that concerns the implementation.
   MoECTESpec SpecFor(MoECTEImplementation implementation) const;

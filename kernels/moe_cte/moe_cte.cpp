@@ -1,8 +1,11 @@
 #include "kernels/moe_cte/moe_cte.h"
 
+#include "kernels/moe_cte/mx_carriers.h"
+
 namespace bwmm::kernels {
 
-void MoeCte(isa::Sink& sink, const MoECTESpec& spec, const MoeCteArgs& args) {
+void MoeCte(isa::Sink& sink, const MoECTESpec& spec, const MoeCteArgs& given) {
+  const MoeCteArgs args = IsMx(spec.implementation) ? WithMxWeights(given) : given;
   CheckMoeCte(spec, args, sink.limits());
   lang::Core nki(sink);
   switch (spec.implementation) {

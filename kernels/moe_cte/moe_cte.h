@@ -23,10 +23,11 @@ struct ClampLimits {
 struct MoeCteArgs {
   lang::HbmTensor hidden_states;             // [T + 1, H] bf16
   lang::HbmTensor expert_affinities_masked;  // [(T + 1) * E]; fp32 for MX, bf16 otherwise
-  lang::HbmTensor gate_up_proj_weight;       // [E, H, 2, I]; MX: [E, 128, 2, H/512, I] x4
-  lang::HbmTensor down_proj_weight;          // [E, I, H];    MX: [E, 128, I/512, H] x4
-  lang::HbmTensor token_position_to_id;      // [N * B] int32, padding T (skip_token: -1)
-  lang::HbmTensor block_to_expert;           // [N] int32; shard_on_i_dropping does not read it
+  // MX weights may come in integer carriers; see mx_carriers.h.
+  lang::HbmTensor gate_up_proj_weight;   // [E, H, 2, I]; MX: [E, 128, 2, H/512, I] x4
+  lang::HbmTensor down_proj_weight;      // [E, I, H];    MX: [E, 128, I/512, H] x4
+  lang::HbmTensor token_position_to_id;  // [N * B] int32, padding T (skip_token: -1)
+  lang::HbmTensor block_to_expert;       // [N] int32; shard_on_i_dropping does not read it
   // fp8: [E, 1, 2I] and [E, 1, H] fp32 per output channel. MX: [E, 16, 2, H/512, I] and
   // [E, 16, I/512, H] E8M0.
   std::optional<lang::HbmTensor> gate_up_proj_scale, down_proj_scale;
@@ -41,6 +42,9 @@ struct MoeCteArgs {
   // [T + 1, H] bf16; accumulating shard_on_block [T + 1, 2, H] and shard_on_block_mx [2, T + 1, H],
   // the result in plane 0.
   lang::HbmTensor output;
+
+  // The x4 type in 4-byte carriers; nullopt: float8_e4m3fn_x4.
+  std::optional<DType> weight_dtype;
 
   int block_size = 256;
   Activation activation_function = Activation::kSilu;

@@ -61,6 +61,12 @@ class DryRunSink final : public isa::Sink {
 };
 
 inputs::Routing RoutingOf(const LayerJobOptions& options) {
+  if (!options.kernel.is_tensor_update_accumulating && options.model.top_k > 1) {
+    throw SimError(
+        "kernel.is_tensor_update_accumulating=false: top_k is {}, allowed 1, for a token's rows "
+        "would overwrite each other",
+        options.model.top_k);
+  }
   if (options.tokens < 1)
     throw SimError("tokens: {}, allowed 1 or more", options.tokens);
   const inputs::LayerConfig& model = options.model;
@@ -199,6 +205,13 @@ void LayerJob::SetOptions() {
     args_.hidden_states.shape = {options_.tokens, tensors_.shape.hidden_padded};
     args_.expert_affinities_masked.shape = {std::int64_t{options_.tokens} * model.experts, 1};
   }
+  if (options_.kernel.integer_carriers && kernels::IsMx(options_.variant)) {
+    const DType type = args_.gate_up_proj_weight.dtype;
+    const DType carrier = SizeOf(type) == 2 ? DType::kUint16 : DType::kUint32;
+    args_.gate_up_proj_weight.dtype = args_.down_proj_weight.dtype = carrier;
+    if (carrier == DType::kUint32)
+      args_.weight_dtype = type;
+  }
   args_.block_size = layout_.block_size;
   args_.activation_function = model.activation;
   args_.clamp = {.gate_upper = model.gate_clamp_upper,
@@ -209,7 +222,6 @@ void LayerJob::SetOptions() {
 }
 
 void LayerJob::DryRun(const isa::Limits& limits) {
-  kernels::CheckMoeCte(spec(), args_, limits);
   for (int core = 0; core < limits.cores; ++core) {
     DryRunSink sink(core, limits);
     kernels::MoeCte(sink, spec(), args_);

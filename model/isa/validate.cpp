@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "model/isa/text.h"
 #include "model/support/sim_error.h"
 
@@ -97,11 +99,18 @@ class Validator {
   }
   void operator()(const TensorScalar& i) const {
     Elementwise(i.dst, {&i.src});
+    if (i.dst.dtype == DType::kInt32 && i.src.dtype == DType::kInt32) {
+      Whole(i.scalar0);
+      Whole(i.scalar1);
+    }
     PerPartition(i.scalar0, i.dst);
     PerPartition(i.scalar1, i.dst);
   }
   void operator()(const ScalarTensorTensor& i) const {
     Elementwise(i.dst, {&i.data, &i.tensor});
+    if (i.dst.dtype == DType::kInt32 && i.data.dtype == DType::kInt32 &&
+        i.tensor.dtype == DType::kInt32)
+      Whole(i.scalar);
     PerPartition(i.scalar, i.dst);
   }
   void operator()(const TensorCopy& i) const { Elementwise(i.dst, {&i.src}); }
@@ -126,7 +135,7 @@ class Validator {
     Require(i.dst.partitions == i.src.partitions || i.src.partitions == 1,
             fmt::format("src must have dst's {} rows, or one to broadcast", i.dst.partitions),
             i.src);
-    Require((!IsX4(i.dst.dtype) && !IsX4(i.src.dtype)) || i.dst.dtype == i.src.dtype,
+    Require((!IsBytesOnly(i.dst.dtype) && !IsBytesOnly(i.src.dtype)) || i.dst.dtype == i.src.dtype,
             "x4 types are never converted", i.dst);
     if ((i.gather || i.src_offset) && (i.scatter || i.dst_offset))
       Refuse("a DMA has a dynamic source or a dynamic destination, not both");
@@ -138,10 +147,11 @@ class Validator {
   void operator()(const DmaCompute& i) const {
     Moved(i.dst);
     Require(!i.sources.empty(), "at least one source is needed", i.dst);
-    Require(!IsX4(i.dst.dtype), "x4 types have no element arithmetic", i.dst);
+    Require(!IsBytesOnly(i.dst.dtype), "x4 and carrier types have no element arithmetic", i.dst);
     for (const Operand& source : i.sources) {
       Moved(source);
-      Require(!IsX4(source.dtype), "x4 types have no element arithmetic", source);
+      Require(!IsBytesOnly(source.dtype), "x4 and carrier types have no element arithmetic",
+              source);
       SameShape(source, i.dst);
     }
   }
@@ -179,6 +189,13 @@ class Validator {
   void Require(bool holds, const std::string& rule, const Operand& operand) const {
     if (!holds)
       Refuse(fmt::format("{}; it is {}", rule, ToText(operand)));
+  }
+
+  // Integer arithmetic is exact, so its constants are whole numbers of int32.
+  void Whole(const ScalarArg& scalar) const {
+    const auto* value = std::get_if<float>(&scalar);
+    if (value != nullptr && !(*value == std::trunc(*value) && std::fabs(*value) <= 0x1p31f))
+      Refuse(fmt::format("constant {} of an int32 operation, allowed a whole int32", *value));
   }
 
   void RequireMx(PeMode mode, bool has_scale) const {
@@ -247,7 +264,8 @@ class Validator {
 
   void Local(const Operand& operand) const {
     Require(operand.memory != Memory::kHbm, "engines reach SBUF and PSUM, not HBM", operand);
-    Require(!IsX4(operand.dtype), "x4 types have no element arithmetic", operand);
+    Require(!IsBytesOnly(operand.dtype), "x4 and carrier types have no element arithmetic",
+            operand);
     Require(!(instruction_.engine == Engine::kGpSimd && operand.memory == Memory::kPsum),
             "GpSimd does not reach PSUM", operand);
     Place(operand);

@@ -117,9 +117,12 @@ void Widen(DType type, const std::byte* source, std::ptrdiff_t stride_bytes, int
     case DType::kFp8E4M3FnX4:
     case DType::kFp8E5M2X4:
     case DType::kFp4E2M1FnX4:
+    case DType::kInt16:
+    case DType::kUint16:
+    case DType::kUint32:
       break;
   }
-  Check(false, "Widen: an element type, not an x4 type");
+  Check(false, "Widen: an element type, not one of bytes only");
 }
 
 void RoundTo(DType type, const float* values, int count, std::byte* target,
@@ -151,9 +154,12 @@ void RoundTo(DType type, const float* values, int count, std::byte* target,
     case DType::kFp8E4M3FnX4:
     case DType::kFp8E5M2X4:
     case DType::kFp4E2M1FnX4:
+    case DType::kInt16:
+    case DType::kUint16:
+    case DType::kUint32:
       break;
   }
-  Check(false, "RoundTo: an element type, not an x4 type");
+  Check(false, "RoundTo: an element type, not one of bytes only");
 }
 
 }  // namespace bwmm

@@ -6,7 +6,7 @@
 namespace bwmm {
 namespace {
 
-constexpr std::array<std::pair<DType, std::string_view>, 12> kNames = {{
+constexpr std::array<std::pair<DType, std::string_view>, 15> kNames = {{
     {DType::kFp32, "float32"},
     {DType::kBf16, "bfloat16"},
     {DType::kFp16, "float16"},
@@ -19,6 +19,9 @@ constexpr std::array<std::pair<DType, std::string_view>, 12> kNames = {{
     {DType::kE8M0, "float8_e8m0fnu"},
     {DType::kInt32, "int32"},
     {DType::kUint8, "uint8"},
+    {DType::kInt16, "int16"},
+    {DType::kUint16, "uint16"},
+    {DType::kUint32, "uint32"},
 }};
 
 }  // namespace

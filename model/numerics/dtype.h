@@ -23,6 +23,10 @@ enum class DType : std::uint8_t {
   kE8M0,         // a power of two, 2^(code - 127), 0xff is NaN
   kInt32,
   kUint8,
+  // Carriers: frameworks without x4 types hand packed weights over in these. Bytes only.
+  kInt16,
+  kUint16,
+  kUint32,
 };
 
 // Bytes of one element (of one word for x4 types).
@@ -30,11 +34,14 @@ constexpr int SizeOf(DType dtype) {
   switch (dtype) {
     case DType::kFp32:
     case DType::kInt32:
+    case DType::kUint32:
     case DType::kFp8E4M3FnX4:
     case DType::kFp8E5M2X4:
       return 4;
     case DType::kBf16:
     case DType::kFp16:
+    case DType::kInt16:
+    case DType::kUint16:
     case DType::kFp4E2M1FnX4:
       return 2;
     case DType::kFp8E4M3Fn:
@@ -49,6 +56,12 @@ constexpr int SizeOf(DType dtype) {
 
 constexpr bool IsX4(DType dtype) {
   return dtype == DType::kFp8E4M3FnX4 || dtype == DType::kFp8E5M2X4 || dtype == DType::kFp4E2M1FnX4;
+}
+
+// Types that are moved and never computed on.
+constexpr bool IsBytesOnly(DType dtype) {
+  return IsX4(dtype) || dtype == DType::kInt16 || dtype == DType::kUint16 ||
+         dtype == DType::kUint32;
 }
 
 // NKI's own names: "float32", "bfloat16", "float8_e4m3fn_x4", ...

@@ -78,6 +78,10 @@ class BadInput(unittest.TestCase):
         self.refused(["run", *SMALL, "--set", "model.experts=0"], "experts", "0")
         self.refused(["run", *SMALL, "--set", "machine.dma.engines=0"], "engines", "0")
 
+    def test_rows_that_would_overwrite_each_other(self):
+        self.refused(["run", *SMALL, "--set", "kernel.is_tensor_update_accumulating=false"],
+                     "is_tensor_update_accumulating", "top_k is 2", "allowed 1")
+
     def test_tokens_zero_or_negative(self):
         for tokens in ("0", "-5"):
             self.refused(["run", "--model", "stories260k", "--tokens", tokens], "tokens", tokens)

@@ -195,6 +195,8 @@ TEST(Validate, RejectsElementwiseOperandsThatDoNotFit) {
   ExpectRefused(add, [](auto& i) { i.b.dtype = kX4; }, {"x4", "_x4"});
   ExpectRefused(add, [](auto& i) { i.a.memory = i.b.memory = Memory::kPsum; }, {"one input"});
   const TensorScalar scale{.dst = Row(), .src = Row(), .scalar0 = Column()};
+  TensorScalar address{.dst = Sbuf(DType::kInt32, 32, {8}), .src = Sbuf(DType::kInt32, 32, {8})};
+  ExpectRefused(address, [](auto& i) { i.scalar0 = 1.5f; }, {"constant 1.5", "whole int32"});
   ExpectRefused(scale, [](auto& i) { std::get<Operand>(i.scalar0).partitions = 16; },
                 {"32 partitions", "[0:16]"});
   ExpectRefused(scale, [](auto& i) { std::get<Operand>(i.scalar0).dims[0].size = 2; },
@@ -241,7 +243,9 @@ TEST(Validate, RejectsBadDma) {
 }
 
 TEST(Validate, RejectsBadMeetingsAndRegisterLoads) {
-  const SendRecv swap{.dst = Row(), .src = Row(), .peer = 0};
+  SendRecv swap{.dst = Row(), .src = Row(), .peer = 0};
+  swap.src.offset += 64;
+  ExpectRefused(swap, [](auto& i) { i.src.offset = i.dst.offset; }, {"must not overlap"});
   ExpectRefused(swap, [](auto& i) { i.src.memory = Memory::kHbm; }, {"SBUF", "hbm"});
   ExpectRefused(swap, [](auto& i) { i.dst.dtype = DType::kFp32; }, {"shape and type"});
   ExpectRefused(swap, [](auto& i) { i.src.dims[0].size = 4; }, {"shape and type", ",4]"});

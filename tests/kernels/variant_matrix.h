@@ -122,6 +122,12 @@ inline const std::vector<Option> kMx = {
        l.weights = inputs::WeightLayout::kMxfp8E5M2;
        l.biases = true;
      }},
+    {"carriers_fp4", [](Layer& l) { l.kernel.integer_carriers = true; }},
+    {"carriers_e5m2",
+     [](Layer& l) {
+       l.kernel.integer_carriers = true;
+       l.weights = inputs::WeightLayout::kMxfp8E5M2;
+     }},
     {"two_tiles",
      [](Layer& l) {
        l.hidden = 1024;

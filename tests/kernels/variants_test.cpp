@@ -46,8 +46,8 @@ TEST_P(Variants, AreInsideTheBoundAndOneAnswerEverywhere) {
 
 TEST(SkipWeight, MovesTheWeightsOfARepeatedExpertOnce) {
   const MachineConfig machine = LoadMachine("trn3");
-  for (const auto variant : {kernels::MoECTEImplementation::shard_on_i_mx,
-                             kernels::MoECTEImplementation::shard_on_i}) {
+  for (const auto variant :
+       {kernels::MoECTEImplementation::shard_on_i_mx, kernels::MoECTEImplementation::shard_on_i}) {
     // Seven blocks of one expert.
     Layer layer{.name = "x",
                 .variant = variant,
