@@ -111,7 +111,8 @@ def section():
     first, second = rows_of(machine)
     return "\n".join([
         BEGIN, "",
-        f"{MODEL}, {TOKENS} tokens, blocks of {BLOCK} rows, machine {MACHINE}, commit {commit}.", "",
+        f"{MODEL}, {TOKENS} tokens, blocks of {BLOCK} rows, machine {MACHINE}, commit {commit}.",
+        "",
         table(["variant", "cycles", "us", "PE busy", "of peak", "DMA busy", "HBM MiB",
                "sendrecv MiB", "largest PE stall"], first), "",
         table(["variant", "PE", "DMA", "HBM", "vector", "bound by", "reached"], second), "",
