@@ -1,7 +1,5 @@
 #include "kernels/inputs/file_io.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -25,31 +23,6 @@ std::vector<std::byte> ReadFile(const std::filesystem::path& path) {
   if (file.gcount() != static_cast<std::streamsize>(size))
     throw SimError("{}: read {} of {} bytes", path.string(), file.gcount(), size);
   return bytes;
-}
-
-void WriteFileAtomically(const std::filesystem::path& path,
-                         std::initializer_list<std::span<const std::byte>> parts) {
-  std::filesystem::path temporary = path;
-  temporary += fmt::format(".{}.part", ::getpid());
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  if (!file)
-    throw SimError("{}: cannot be written: {}", path.string(), std::strerror(errno));
-  for (const auto part : parts) {
-    file.write(reinterpret_cast<const char*>(part.data()),
-               static_cast<std::streamsize>(part.size()));
-  }
-  file.close();
-  std::error_code error;
-  if (!file) {
-    std::filesystem::remove(temporary, error);
-    throw SimError("{}: writing failed, nothing is left behind", path.string());
-  }
-  std::filesystem::rename(temporary, path, error);
-  if (error) {
-    const std::string reason = error.message();
-    std::filesystem::remove(temporary, error);
-    throw SimError("{}: cannot be replaced: {}", path.string(), reason);
-  }
 }
 
 }  // namespace bwmm::inputs

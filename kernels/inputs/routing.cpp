@@ -10,11 +10,14 @@
 #include "kernels/inputs/file_io.h"
 #include "kernels/inputs/join.h"
 #include "model/support/sim_error.h"
+#include "model/support/write_file.h"
 
 namespace bwmm::inputs {
 namespace {
 
 constexpr std::array<std::string_view, 4> kColumns = {"token", "slot", "expert", "weight"};
+// UTF-8; spreadsheets begin a CSV file with it.
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 std::string_view Trim(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r");
@@ -128,6 +131,8 @@ Routing LoadRoutingCsv(const std::filesystem::path& path, int tokens, int expert
     throw SimError("{}: top_k {}, allowed 1 to {} (experts)", path.string(), top_k, experts);
   const std::vector<std::byte> file = ReadFile(path);
   std::string_view text = TextOf(file);
+  if (text.starts_with(kByteOrderMark))
+    text.remove_prefix(kByteOrderMark.size());
   Reader reader(tokens, experts, top_k);
   std::array<std::size_t, 4> columns{};
   bool header_seen = false;

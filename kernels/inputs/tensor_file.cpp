@@ -6,6 +6,7 @@
 #include "kernels/inputs/npy.h"
 #include "kernels/inputs/safetensors.h"
 #include "model/support/sim_error.h"
+#include "model/support/write_file.h"
 
 namespace bwmm::inputs {
 namespace {

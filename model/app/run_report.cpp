@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "model/support/sim_error.h"
+#include "model/support/write_file.h"
 
 namespace bwmm::app {
 namespace {
@@ -134,21 +132,6 @@ std::string ToText(const RunReport& report) {
   return text;
 }
 
-void WriteFileWhole(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".tmp";
-  {
-    std::ofstream file(temporary, std::ios::binary);
-    file << text;
-    file.flush();
-    if (!file)
-      throw SimError("{}: cannot be written", path);
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::remove(temporary.c_str());
-    throw SimError("{}: cannot be written", path);
-  }
-}
-
 void WriteJson(const RunReport& report, const std::string& path) {
   const RunResult& result = report.result;
   nlohmann::json json;
@@ -189,7 +172,7 @@ void WriteJson(const RunReport& report, const std::string& path) {
   }
   for (const auto& [key, value] : report.facts)
     json["facts"][key] = value;
-  WriteFileWhole(path, json.dump(2) + "\n");
+  WriteFileAtomically(path, {BytesOf(json.dump(2) + "\n")});
 }
 
 }  // namespace bwmm::app

@@ -39,9 +39,6 @@ std::string ToText(const RunReport& report);
 // The keys scripts use, and one entry per core. Written whole or not at all.
 void WriteJson(const RunReport& report, const std::string& path);
 
-// Writes `text` to `path` through a temporary file beside it. SimError naming the path.
-void WriteFileWhole(const std::string& path, const std::string& text);
-
 // Peak rate of the PE array, FLOP/s: 2 per multiply-add.
 double PeakFlops(const MachineConfig& machine, bool mx);
 

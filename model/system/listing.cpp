@@ -1,10 +1,7 @@
 #include "model/system/listing.h"
 
-#include <cstdio>
-#include <fstream>
-
 #include "model/isa/text.h"
-#include "model/support/sim_error.h"
+#include "model/support/write_file.h"
 
 namespace bwmm {
 
@@ -13,15 +10,7 @@ void Listing::Add(const isa::Instruction& instruction) {
 }
 
 void Listing::WriteTo(const std::string& path) const {
-  const std::string partial = path + ".partial";
-  std::ofstream file(partial, std::ios::binary | std::ios::trunc);
-  for (const std::string& text : lines_)
-    file << text;
-  file.close();
-  if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
-    std::remove(partial.c_str());
-    throw SimError("listing: {}, cannot be written", path);
-  }
+  WriteFileAtomically(path, {BytesOf(lines_[0]), BytesOf(lines_[1])});
 }
 
 }  // namespace bwmm

@@ -38,6 +38,12 @@ TEST(RoutingCsv, ReadsColumnsInAnyOrderAndLeavesOutMissingSlots) {
   EXPECT_EQ(LoadRoutingCsv(path, 1, 3, 2).expert.size(), 2u);
 }
 
+TEST(RoutingCsv, ReadsPastAByteOrderMark) {
+  const TempDir dir;
+  const auto path = dir.Write("r.csv", "\xef\xbb\xbftoken,slot,expert,weight\n0,0,1,1\n");
+  EXPECT_THAT(LoadRoutingCsv(path, 1, 3, 1).expert, ElementsAre(1));
+}
+
 TEST(RoutingCsv, RejectsBadLinesByNumber) {
   const TempDir dir;
   const std::pair<const char*, const char*> cases[] = {
