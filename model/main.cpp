@@ -4,8 +4,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <functional>
+#include <limits>
+#include <new>
+#include <string>
 
 #include "model/app/layer_command.h"
 #include "model/app/list_command.h"
@@ -15,6 +25,16 @@
 namespace {
 
 using namespace bwmm;
+
+// CLI11 reads -1 as 2^64 - 1.
+std::string CheckSeed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, seed);
+  return error == std::errc() && stop == end
+             ? std::string()
+             : fmt::format("{}, allowed 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
+}
 
 void AddCommon(CLI::App& command, app::CommonOptions& options) {
   command.add_option("--fidelity", options.fidelity, "rtl, fast or timing")->capture_default_str();
@@ -28,7 +48,16 @@ void AddCommon(CLI::App& command, app::CommonOptions& options) {
   command.add_option("--probe", options.probe, "PE row,column shown in the dump")
       ->capture_default_str();
   command.add_option("--wave-window", options.wave_window, "from:to in TensorEngine cycles");
-  command.add_option("--seed", options.seed, "seed of everything random")->capture_default_str();
+  command.add_option("--seed", options.seed, "seed of everything random")
+      ->capture_default_str()
+      ->check(CLI::Validator(CheckSeed, ""));
+}
+
+// One line whatever a path or a value holds.
+void PrintError(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
+  fmt::print(stderr, "bwmm: {}\n", text);
 }
 
 int Run(int argc, char** argv) {
@@ -95,10 +124,13 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0)
       return cli.exit(error);  // --help
-    fmt::print(stderr, "bwmm: {}\n", error.what());
+    PrintError(error.what());
     return 2;
   }
-  return action() ? 0 : 1;
+  const bool pass = action();
+  if (std::fflush(stdout) != 0)
+    throw SimError("standard output: cannot be written: {}", std::strerror(errno));
+  return pass ? 0 : 1;
 }
 
 }  // namespace
@@ -107,10 +139,13 @@ int main(int argc, char** argv) {
   try {
     return Run(argc, argv);
   } catch (const SimError& error) {
-    fmt::print(stderr, "bwmm: {}\n", error.what());
+    PrintError(error.what());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    PrintError("host memory: not enough for this run, allowed are smaller models or fewer tokens");
     return 2;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "bwmm: internal error: {}\n", error.what());
+    PrintError(fmt::format("internal error: {}", error.what()));
     return 1;
   }
 }

@@ -206,8 +206,9 @@ void ValidateLayerConfig(const LayerConfig& c) {
     throw SimError("model.router_groups: {} of {} groups of {} experts cannot hold top_k {}",
                    c.router_groups_kept, c.router_groups, c.experts, c.top_k);
   }
-  if (!(c.router_scale > 0) || !std::isfinite(c.router_scale))
-    throw SimError("model.router_scale: {}, a positive number is needed", c.router_scale);
+  // The weights are fp32.
+  if (!(c.router_scale >= 1e-30 && c.router_scale <= 1e30))
+    throw SimError("model.router_scale: {}, allowed 1e-30 to 1e+30", c.router_scale);
   if (!(c.routing_sigma >= 0 && c.routing_sigma <= 10))
     throw SimError("model.routing_sigma: {}, allowed 0 to 10", c.routing_sigma);
   if (c.up_offset != 0 && !c.gate_up_bias)

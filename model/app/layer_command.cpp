@@ -96,10 +96,24 @@ void Judge(const LayerCommand& command, LayerJob& job, RunReport& report) {
                              .pass = comparison.pass};
 }
 
+void CheckTogether(const LayerCommand& command, Fidelity fidelity) {
+  const CommonOptions& common = command.common;
+  if (command.sequential) {
+    if (fidelity != Fidelity::kFast)
+      throw SimError("--fidelity {}: --sequential allows fast only", common.fidelity);
+    if (!common.listing.empty())
+      throw SimError("--listing {}: needs the machine, --sequential has none", common.listing);
+  }
+  if (fidelity == Fidelity::kTiming && CheckModeOf(command.check) == CheckMode::kOn)
+    throw SimError("--check on: timing has no tensor data, allowed auto, off");
+  CheckOptions(common, {{"--output", command.output}});
+}
+
 }  // namespace
 
 bool RunLayer(const LayerCommand& command) {
   const Fidelity fidelity = FidelityOf(command.common);
+  CheckTogether(command, fidelity);
   const bool with_data = command.sequential || fidelity != Fidelity::kTiming;
   CheckModeOf(command.check);
   RunReport report;
@@ -139,9 +153,9 @@ bool RunLayer(const LayerCommand& command) {
   } else {
     report.error_skipped = "timing moves no tensor data";
   }
-  fmt::print("{}", ToText(report));
   if (!command.common.json.empty())
     WriteJson(report, command.common.json);
+  fmt::print("{}", ToText(report));
   return !report.error || report.error->pass;
 }
 

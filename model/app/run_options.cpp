@@ -5,9 +5,12 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <map>
 
 #include "model/app/wave.h"
 #include "model/support/sim_error.h"
+#include "model/support/write_file.h"
 
 namespace bwmm::app {
 namespace {
@@ -51,6 +54,41 @@ KeyValue SplitSetting(const std::string& text) {
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
     throw SimError("--set {}: allowed key=value", text);
   return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+void CheckOptions(const CommonOptions& options, std::vector<KeyValue> outputs) {
+  if (options.wave.empty() && options.probe != CommonOptions().probe)
+    throw SimError("--probe {}: needs --wave", options.probe);
+  if (options.wave.empty() && !options.wave_window.empty())
+    throw SimError("--wave-window {}: needs --wave", options.wave_window);
+  if (FidelityOf(options) == Fidelity::kTiming) {
+    for (const auto& [option, path] : outputs) {
+      if (!path.empty())
+        throw SimError("{} {}: timing has no tensor data, allowed with rtl, fast", option, path);
+    }
+  }
+  outputs.push_back({"--json", options.json});
+  outputs.push_back({"--listing", options.listing});
+  outputs.push_back({"--wave", options.wave});
+  std::map<std::string, std::string> seen;
+  for (const auto& [option, path] : outputs) {
+    if (path.empty())
+      continue;
+    const auto [other, inserted] = seen.emplace(path, option);
+    // Both may go to a device.
+    const bool file = !std::filesystem::exists(path) || std::filesystem::is_regular_file(path);
+    if (!inserted && file)
+      throw SimError("{} {}: {} has the same file", option, path, other->second);
+    if (option != "--wave")
+      CheckWritable(path);
+  }
+}
+
+void CheckMachineSettings(const CommonOptions& options) {
+  for (const std::string& setting : options.settings) {
+    if (!SplitSetting(setting).key.starts_with("machine."))
+      throw SimError("--set {}: keys begin with machine. here", setting);
+  }
 }
 
 Fidelity FidelityOf(const CommonOptions& options) {

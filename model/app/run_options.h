@@ -28,6 +28,12 @@ struct KeyValue {
 // SimError unless the text is key=value with both parts.
 KeyValue SplitSetting(const std::string& text);
 
+// SimError when an option has no effect beside the others, or an output file cannot be written or
+// is named twice. `outputs` are the subcommand's own files: option and path, empty when not given.
+void CheckOptions(const CommonOptions& options, std::vector<KeyValue> outputs);
+// SimError on a setting that is not the machine's, for a subcommand without a layer.
+void CheckMachineSettings(const CommonOptions& options);
+
 Fidelity FidelityOf(const CommonOptions& options);
 // The preset or file with the `machine.` settings applied.
 MachineConfig MachineOf(const CommonOptions& options);

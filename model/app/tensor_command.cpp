@@ -92,9 +92,9 @@ RunReport Run(const CommonOptions& common, std::string command, ops::Hbm& hbm,
 }
 
 bool Finish(const CommonOptions& common, const RunReport& report) {
-  fmt::print("{}", ToText(report));
   if (!common.json.empty())
     WriteJson(report, common.json);
+  fmt::print("{}", ToText(report));
   return !report.error || report.error->pass;
 }
 
@@ -108,6 +108,8 @@ bool RunMatmul(const MatmulCommand& command) {
   CheckSize("--k", command.k, mx ? 128 : 1, mx ? 512 : 128);
   CheckSize("--m", command.m, mx ? 2 : 1, 128);
   CheckSize("--n", command.n, 1, 4096);
+  CheckMachineSettings(command.common);
+  CheckOptions(command.common, {{"--output", command.output}});
   const bool with_data = FidelityOf(command.common) != Fidelity::kTiming;
   const std::int64_t k = command.k, m = command.m, n = command.n;
   const DType source = mx ? DType::kBf16 : type;
@@ -163,6 +165,8 @@ bool RunQuantize(const QuantizeCommand& command) {
     throw SimError("--rule {}: allowed x2, ocp", command.rule);
   CheckSize("--partitions", command.partitions, 32, 128);
   CheckSize("--columns", command.columns, 4, 16384);
+  CheckMachineSettings(command.common);
+  CheckOptions(command.common, {{"--output", command.output}, {"--scales", command.scales}});
   const bool with_data = FidelityOf(command.common) != Fidelity::kTiming;
   const std::int64_t p = command.partitions, columns = command.columns / 4;
   const inputs::HostTensor input =

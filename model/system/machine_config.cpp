@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <span>
 #include <sstream>
@@ -178,6 +179,8 @@ std::vector<std::string> PresetNames() {
 
 MachineConfig ParseMachine(std::string_view toml, const std::string& where) {
   const toml::table table = ParseToml(toml, where);
+  if (table.contains("base") && !table["base"].is_string())
+    throw SimError("{}: base is not a text, allowed {}", where, KnownPresets());
   const std::string base = table["base"].value_or(std::string("trn3"));
   MachineConfig config;
   bool found = false;
@@ -201,7 +204,7 @@ MachineConfig LoadMachine(const std::string& name_or_toml_path) {
       return ParseMachine(text, name_or_toml_path);
   }
   std::ifstream file(name_or_toml_path);
-  if (!file)
+  if (!file || std::filesystem::is_directory(name_or_toml_path))
     throw SimError("machine: {}, neither a preset ({}) nor a readable TOML file", name_or_toml_path,
                    KnownPresets());
   std::ostringstream text;

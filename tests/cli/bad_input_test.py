@@ -177,16 +177,64 @@ class BadInput(unittest.TestCase):
         self.refused(["quantize", "--columns", "6"], "--columns", "6")
         self.refused(["quantize", "--rule", "floor"], "floor", "x2, ocp")
 
-    def test_output_that_cannot_be_written(self):
-        target = str(self.folder / "no" / "such" / "out.json")
-        self.refused_after_run(["matmul", "--k", "8", "--m", "8", "--n", "8", "--json", target])
+    # Outputs
 
-    def refused_after_run(self, arguments):
-        result = subprocess.run(
-            [BWMM, *arguments], capture_output=True, text=True, timeout=120, check=False
-        )
-        self.assertEqual(result.returncode, 2, result.stderr)
-        self.assertIn("cannot be written", result.stderr)
+    def test_outputs_that_cannot_be_written(self):
+        missing = str(self.folder / "no" / "such" / "out")
+        tiny = ["matmul", "--k", "8", "--m", "8", "--n", "8"]
+        for option, name in [("--json", missing + ".json"), ("--listing", missing + ".txt"),
+                             ("--output", missing + ".npy"), ("--json", str(self.folder))]:
+            self.refused([*tiny, option, name], name, "cannot be written")
+        self.refused(["run", *SMALL, "--output", missing + ".npy"], "cannot be written")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_two_outputs_in_one_file(self):
+        path = str(self.folder / "same.npy")
+        self.refused(["quantize", "--output", path, "--scales", path], "same.npy", "--output")
+        self.refused(["run", *SMALL, "--json", path, "--listing", path], "same.npy", "--json")
+
+    def test_standard_output_that_is_full(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            result = subprocess.run([BWMM, "list", "models"], stdout=full, stderr=subprocess.PIPE,
+                                    text=True, timeout=120, check=False)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("standard output", result.stderr)
+
+    # Options and settings without effect
+
+    def test_options_without_effect(self):
+        out = str(self.folder / "out.npy")
+        run = ["run", *SMALL]
+        self.refused([*run, "--probe", "1,1"], "--probe", "--wave")
+        self.refused([*run, "--wave-window", "1:2"], "--wave-window", "--wave")
+        self.refused([*run, "--fidelity", "timing", "--output", out], "--output", "timing")
+        self.refused([*run, "--fidelity", "timing", "--check", "on"], "--check", "timing")
+        self.refused([*run, "--sequential", "--fidelity", "timing"], "timing", "--sequential")
+        self.refused([*run, "--sequential", "--listing", out], "--listing", "--sequential")
+        self.refused(["matmul", "--fidelity", "timing", "--output", out], "--output", "timing")
+
+    def test_settings_of_a_layer_without_one(self):
+        self.refused(["matmul", "--set", "model.hidden=5"], "model.hidden=5", "machine.")
+        self.refused(["quantize", "--set", "speed=5"], "speed=5", "machine.")
+
+    def test_seeds_out_of_range(self):
+        for seed in ["-1", "18446744073709551616", "0x10", "1.5"]:
+            self.refused(["matmul", "--seed", seed], "--seed", seed, "18446744073709551615")
+
+    def test_machine_that_is_a_folder(self):
+        self.refused(["run", *SMALL, "--machine", str(self.folder)], str(self.folder), "trn3")
+
+    def test_machine_file_with_a_base_that_is_no_text(self):
+        path = self.write("machine.toml", "base = 3\n")
+        self.refused(["run", *SMALL, "--machine", path], "base", "trn3, trn2")
+
+    def test_a_router_scale_beyond_fp32(self):
+        for scale in ["1e300", "1e-300"]:
+            setting = "model.router_scale=" + scale
+            self.refused(["run", *SMALL, "--set", setting], "router_scale", "1e-30 to 1e+30")
+
+    def test_a_line_break_in_a_value(self):
+        self.refused(["run", "--model", "gpt\n9"], "gpt?9")
 
 
 if __name__ == "__main__":
