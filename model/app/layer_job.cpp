@@ -60,6 +60,17 @@ class DryRunSink final : public isa::Sink {
   std::uint32_t count_ = 0;
 };
 
+// Refuses what no layout of this size can have, before time goes into building it.
+void CheckSizes(const LayerJobOptions& options, std::uint64_t hbm_bytes) {
+  const inputs::LayerShape shape = ShapeOf(options.model, WeightsFor(options));
+  const std::uint64_t row_bytes = std::uint64_t{2} * 2 * shape.hidden_padded;
+  const std::uint64_t most = hbm_bytes / row_bytes;
+  if (options.tokens > 0 && static_cast<std::uint64_t>(options.tokens) > most) {
+    throw SimError("tokens: {}, allowed up to {}: a token has {} bytes and HBM {}", options.tokens,
+                   most, row_bytes, hbm_bytes);
+  }
+}
+
 inputs::Routing RoutingOf(const LayerJobOptions& options) {
   if (!options.kernel.is_tensor_update_accumulating && options.model.top_k > 1) {
     throw SimError(
@@ -111,7 +122,7 @@ bool LayerJob::Fits(const LayerJobOptions& options, const isa::Limits& limits) {
 
 LayerJob::LayerJob(const LayerJobOptions& options, const isa::Limits& limits,
                    std::uint64_t hbm_bytes, bool with_data)
-    : LayerJob(options) {
+    : LayerJob((CheckSizes(options, hbm_bytes), options)) {
   hbm_ = ops::Hbm(hbm_bytes);
   PlaceTensors(false);
   try {

@@ -236,6 +236,13 @@ class BadInput(unittest.TestCase):
     def test_a_line_break_in_a_value(self):
         self.refused(["run", "--model", "gpt\n9"], "gpt?9")
 
+    def test_more_tokens_than_memory(self):
+        self.refused(["run", "--model", "stories260k", "--tokens", "2147483647"], "2147483647")
+
+    def test_overwriting_with_several_experts_per_token(self):
+        setting = "kernel.is_tensor_update_accumulating=false"
+        self.refused(["run", *SMALL, "--set", setting], "is_tensor_update_accumulating", "top_k")
+
 
 if __name__ == "__main__":
     unittest.main()
