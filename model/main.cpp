@@ -1,5 +1,5 @@
 // bwmm: the command line. The only place that parses options, prints errors and decides the exit
-// code: 0 fine, 1 a check failed, 2 wrong input or program.
+// code: 0 fine, 1 a check failed, 2 wrong input or program, 128 + n ended by signal n.
 
 #include <fmt/format.h>
 
@@ -17,6 +17,7 @@
 #include <new>
 #include <string>
 
+#include "model/app/interrupt.h"
 #include "model/app/layer_command.h"
 #include "model/app/list_command.h"
 #include "model/app/tensor_command.h"
@@ -136,8 +137,12 @@ int Run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  app::CatchInterrupts();
   try {
     return Run(argc, argv);
+  } catch (const app::Interrupted& error) {
+    PrintError(error.what());
+    return 128 + error.signal();
   } catch (const SimError& error) {
     PrintError(error.what());
     return 2;

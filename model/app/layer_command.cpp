@@ -6,6 +6,7 @@
 
 #include "kernels/inputs/tensor_file.h"
 #include "model/app/checksum.h"
+#include "model/app/interrupt.h"
 #include "model/app/layer_job.h"
 #include "model/support/sim_error.h"
 
@@ -144,6 +145,7 @@ bool RunLayer(const LayerCommand& command) {
   report.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
+  ThrowIfInterrupted();
   if (with_data) {
     const inputs::HostTensor output = job.Output();
     report.checksum = Checksum(output.data);

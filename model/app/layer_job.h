@@ -79,6 +79,8 @@ class LayerJob {
   kernels::MoECTESpec spec() const { return options_.kernel.SpecFor(options_.variant); }
   // Row t of the result, in plane 0 where there are two.
   const std::byte* ResultRow(int t);
+  // No token is routed, or all with weight 0: the right output is zero.
+  bool NothingHasWeight() const;
   void DryRun(const isa::Limits& limits);
 
   LayerJobOptions options_;

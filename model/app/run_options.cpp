@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 
+#include "model/app/interrupt.h"
 #include "model/app/wave.h"
 #include "model/support/sim_error.h"
 #include "model/support/write_file.h"
@@ -113,10 +114,13 @@ MachineConfig MachineOf(const CommonOptions& options) {
 RunOptions RunOptionsOf(const CommonOptions& options, const MachineConfig& machine,
                         std::uint64_t instructions) {
   RunOptions run{.listing = options.listing};
-  if (isatty(STDERR_FILENO)) {
-    auto bar = std::make_shared<ProgressBar>(instructions);
-    run.progress = [bar](const Progress& progress) { bar->Draw(progress); };
-  }
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  auto bar = std::make_shared<ProgressBar>(instructions);
+  run.progress = [terminal, bar](const Progress& progress) {
+    ThrowIfInterrupted();
+    if (terminal)
+      bar->Draw(progress);
+  };
   TraceCore0(options, machine, run);
   return run;
 }

@@ -5,9 +5,11 @@ Usage: run_test.py path/to/bwmm [rtl]
 """
 
 import json
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -137,6 +139,34 @@ class Run(unittest.TestCase):
                 self.assertGreater(dump.count("\n#"), 10)
                 # The machine's engines are beside the RTL: a DMA's opcode is ASCII in the dump.
                 self.assertIn("".join(f"{ord(c):08b}" for c in "dma_copy").lstrip("0"), dump)
+
+    def test_an_interrupted_run_closes_its_dump_and_says_so(self):
+        if not RTL:
+            return
+        wave = self.folder / "out.fst"
+        run = subprocess.Popen(
+            [BWMM, "run", "--model", "olmoe-1b-7b", "--set", "model.experts=8", "--tokens", "8",
+             "--check", "off", "--fidelity", "rtl", "--wave", str(wave), "--wave-window",
+             "0:30000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(300):
+            if wave.exists() and wave.stat().st_size > 0:
+                break
+            time.sleep(0.1)
+        time.sleep(2)
+        run.send_signal(signal.SIGTERM)
+        out, err = run.communicate(timeout=120)
+        self.assertEqual(run.returncode, 128 + signal.SIGTERM, err)
+        self.assertEqual((out, err), ("", "bwmm: interrupted\n"))
+        subprocess.run(["fst2vcd", str(wave)], capture_output=True, timeout=120, check=True)
+
+    def test_a_layer_nobody_is_routed_to_is_zero_and_right(self):
+        routing = self.folder / "routing.csv"
+        routing.write_text("token,slot,expert,weight\n0,0,-1,0\n1,0,-1,0\n", encoding="utf-8")
+        for variant in ("shard_on_block", "shard_on_i_hybrid", "shard_on_block_mx", "shard_on_i_mx"):
+            with self.subTest(variant=variant):
+                report = self.report("run", "--model", "stories260k", "--tokens", "2", "--routing",
+                                     str(routing), "--variant", variant)
+                self.assertTrue(report["error"]["pass"])
 
     def test_lists_name_what_runs(self):
         for what, name in (("models", "gpt-oss-120b"), ("variants", "shard_on_i_mx"),
