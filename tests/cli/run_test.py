@@ -162,7 +162,8 @@ class Run(unittest.TestCase):
     def test_a_layer_nobody_is_routed_to_is_zero_and_right(self):
         routing = self.folder / "routing.csv"
         routing.write_text("token,slot,expert,weight\n0,0,-1,0\n1,0,-1,0\n", encoding="utf-8")
-        for variant in ("shard_on_block", "shard_on_i_hybrid", "shard_on_block_mx", "shard_on_i_mx"):
+        for variant in ("shard_on_block", "shard_on_i_hybrid", "shard_on_block_mx",
+                        "shard_on_i_mx"):
             with self.subTest(variant=variant):
                 report = self.report("run", "--model", "stories260k", "--tokens", "2", "--routing",
                                      str(routing), "--variant", variant)
