@@ -116,6 +116,7 @@ TEST(DeviationLimits, RejectsBlocksThatCannotBeHalvedIntoTiles) {
 TEST(DeviationLimits, RejectsAccumulationOffWhereThereAreTwoPlanes) {
   Layer layer = LayerOf(shard_on_block_mx);
   layer.kernel.is_tensor_update_accumulating = false;
+  layer.top_k = 1;
   EXPECT_THAT(RefusalOf(layer), HasSubstr("use shard_on_block"));
 }
 
