@@ -14,6 +14,16 @@ struct ErrorReport {
   double max_row_rel = 0;      // largest |difference| / largest |expected| of a row
   double max_ulp_bf16 = 0;     // in units of the result type's last place (bf16 for layers)
   double max_bound_ratio = 0;  // largest |difference| / derived bound
+  // Layers: root mean square of the differences / its limit; none where only the bound is a rule.
+  std::optional<double> rms_ratio = std::nullopt;
+  std::int64_t compared = 0;  // elements; a report that compared nothing never passes
+  std::string failed_rule;    // which rule failed, in words; empty when it passes
+  // The element closest to its bound, or outside it.
+  struct Element {
+    std::int64_t row = 0, column = 0;
+    double value = 0, expected = 0, bound = 0;
+  };
+  std::optional<Element> worst = std::nullopt;
   bool pass = false;
 };
 
