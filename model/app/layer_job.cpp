@@ -6,7 +6,7 @@
 
 #include "kernels/moe_cte/reference_problem.h"
 #include "model/app/what_fits.h"
-#include "model/isa/validate.h"
+#include "model/isa/program_check.h"
 #include "model/support/check.h"
 #include "model/support/sim_error.h"
 
@@ -44,12 +44,11 @@ AffinityScalingMode ModeOf(inputs::AffinityScaling scaling) {
 // Takes instructions and forgets them: allocations and refusals show, nothing runs.
 class DryRunSink final : public isa::Sink {
  public:
-  DryRunSink(int core, const isa::Limits& limits) : core_(core), limits_(limits) {}
+  DryRunSink(int core, const isa::Limits& limits) : core_(core), limits_(limits), check_(limits) {}
   int core() const override { return core_; }
   const isa::Limits& limits() const override { return limits_; }
   std::uint32_t Emit(isa::Engine engine, isa::Body body) override {
-    isa::Validate({.id = count_, .core = core_, .engine = engine, .body = std::move(body)},
-                  limits_);
+    check_.Add({.id = count_, .core = core_, .engine = engine, .body = std::move(body)});
     return count_++;
   }
   std::int32_t RegisterValue(std::uint32_t) override { return 0; }
@@ -58,6 +57,7 @@ class DryRunSink final : public isa::Sink {
  private:
   int core_;
   const isa::Limits& limits_;
+  isa::ProgramCheck check_;
   std::uint32_t count_ = 0;
 };
 
@@ -142,6 +142,7 @@ LayerJob::LayerJob(const LayerJobOptions& options, const isa::Limits& limits,
 lang::HbmTensor LayerJob::Place(inputs::HostTensor& tensor, bool with_data) {
   ops::HbmTensor& placed = hbm_.Allocate(tensor.name, tensor.dtype, tensor.shape, false);
   // The bytes move to HBM for the run; Compare moves them back for the reference.
+  placed.read_only = true;
   if (with_data)
     placed.data = std::move(tensor.data);
   placed_.push_back({&tensor, &placed});
@@ -170,6 +171,7 @@ void LayerJob::PlaceTensors(bool with_data) {
 void LayerJob::PlaceControl() {
   const auto place = [&](inputs::HostTensor tensor) {
     ops::HbmTensor& placed = hbm_.Allocate(tensor.name, DType::kInt32, {tensor.elements()}, false);
+    placed.read_only = true;
     placed.data = std::move(tensor.data);
     return lang::HbmTensor{tensor.name, DType::kInt32, placed.shape, placed.address};
   };
@@ -198,7 +200,11 @@ void LayerJob::PlaceResults(bool with_data) {
     shape = {rows, 2, h};
   else if (options_.variant == Variant::shard_on_block_mx)
     shape = {2, rows, h};
+  const bool one_plane = shape.size() == 2;
   args_.output = PlaceResult("output", std::move(shape), with_data);
+  // Both cores add the padding slots of a block to row T.
+  if (one_plane)
+    hbm_.Find("output").padding_from = std::uint64_t{2} * options_.tokens * h;
   const kernels::ShardOnIConfig& config = options_.kernel.shard_on_I;
   if (options_.variant != Variant::shard_on_i_dropping &&
       !(options_.variant == Variant::shard_on_i && config.checkpoint_activation))

@@ -16,8 +16,8 @@ struct ErrorReport {
   double max_bound_ratio = 0;  // largest |difference| / derived bound
   // Layers: root mean square of the differences / its limit; none where only the bound is a rule.
   std::optional<double> rms_ratio = std::nullopt;
-  std::int64_t compared = 0;  // elements; a report that compared nothing never passes
-  std::string failed_rule;    // which rule failed, in words; empty when it passes
+  std::int64_t compared = 0;     // elements; a report that compared nothing never passes
+  std::string failed_rule = {};  // which rule failed, in words; empty when it passes
   // The element closest to its bound, or outside it.
   struct Element {
     std::int64_t row = 0, column = 0;

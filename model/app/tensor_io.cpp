@@ -56,6 +56,7 @@ inputs::HostTensor TensorFrom(const std::string& name, const std::string& path, 
 
 lang::HbmTensor PlaceInput(ops::Hbm& hbm, inputs::HostTensor tensor, bool with_data) {
   ops::HbmTensor& placed = hbm.Allocate(tensor.name, tensor.dtype, tensor.shape, false);
+  placed.read_only = true;
   if (with_data)
     placed.data = std::move(tensor.data);
   return {tensor.name, tensor.dtype, tensor.shape, placed.address};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "model/isa/instruction.h"
 
@@ -28,6 +29,12 @@ class Sink {
   virtual std::uint32_t Emit(Engine engine, Body body) = 0;
   // The value of a RegisterLoad emitted earlier; waits, in machine time, until it is there.
   virtual std::int32_t RegisterValue(std::uint32_t register_load_id) = 0;
+
+  // For checkers and observers: a tile takes bytes of every partition of SBUF or PSUM, and gives
+  // them back. What is emitted in between may use them. Freed must not throw.
+  virtual void Allocated(Memory /*memory*/, std::uint64_t /*begin*/, std::uint64_t /*bytes*/,
+                         const std::string& /*name*/) {}
+  virtual void Freed(Memory /*memory*/, std::uint64_t /*begin*/) {}
 };
 
 }  // namespace bwmm::isa

@@ -9,8 +9,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "model/isa/text.h"
-#include "model/isa/validate.h"
+#include "model/isa/access.h"
+#include "model/isa/meeting_order.h"
+#include "model/isa/program_check.h"
+#include "model/isa/unit.h"
 #include "model/ops/execute.h"
 #include "model/ops/matmul.h"
 #include "model/ops/matmul_mx.h"
@@ -18,6 +20,7 @@
 #include "model/ops/pe_operands.h"
 #include "model/ops/psum_array.h"
 #include "model/ops/quantize_mx.h"
+#include "model/ops/race_check.h"
 #include "model/support/check.h"
 #include "model/support/sim_error.h"
 
@@ -31,18 +34,31 @@ class Executor;
 
 class Core final : public isa::Sink {
  public:
-  Core(Executor& executor, int id, const isa::Limits& limits, Hbm& hbm)
+  Core(Executor& executor, int id, const isa::Limits& limits, Hbm& hbm, bool checked)
       : executor_(executor),
         id_(id),
         limits_(limits),
         sbuf_(limits.partitions, limits.sbuf_bytes),
+        psum_(static_cast<int>(limits.psum_banks * limits.psum_bank_bytes / 4)),
         memory_{.core = id, .sbuf = sbuf_, .psum = psum_, .hbm = hbm, .quantize = QuantizeMx},
-        checker_(limits, memory_) {}
+        program_check_(limits) {
+    if (checked)
+      memory_check_.emplace(limits, memory_);
+  }
 
   int core() const override { return id_; }
   const isa::Limits& limits() const override { return limits_; }
   std::uint32_t Emit(isa::Engine engine, isa::Body body) override;
-  std::int32_t RegisterValue(std::uint32_t id) override { return registers_.at(id); }
+  std::int32_t RegisterValue(std::uint32_t id) override;
+  void Allocated(isa::Memory memory, std::uint64_t begin, std::uint64_t bytes,
+                 const std::string& name) override {
+    if (memory_check_)
+      memory_check_->Allocated(memory, begin, bytes, name);
+  }
+  void Freed(isa::Memory memory, std::uint64_t begin) override {
+    if (memory_check_)
+      memory_check_->Freed(memory, begin, next_id_);
+  }
 
   CoreMemory& memory() { return memory_; }
   std::uint32_t emitted() const { return next_id_; }
@@ -57,7 +73,8 @@ class Core final : public isa::Sink {
   Sbuf sbuf_;
   PsumArray psum_;
   CoreMemory memory_;
-  MemoryChecker checker_;
+  isa::ProgramCheck program_check_;
+  std::optional<MemoryChecker> memory_check_;
   std::uint32_t next_id_ = 0;
   std::unordered_map<std::uint32_t, std::int32_t> registers_;
   isa::LoadStationary stationary_;
@@ -67,10 +84,13 @@ class Core final : public isa::Sink {
 // Runs one core at a time: a core keeps the baton until it waits for its peer or ends.
 class Executor {
  public:
-  Executor(const isa::Limits& limits, Hbm& hbm) : cores_(limits.cores) {
+  Executor(const isa::Limits& limits, Hbm& hbm, bool checked)
+      : cores_(limits.cores), meetings_(limits.cores) {
     Check(limits.cores == 1 || limits.cores == 2, "one or two cores");
     for (int c = 0; c < cores_; ++c)
-      core_[c].emplace(*this, c, limits, hbm);
+      core_[c].emplace(*this, c, limits, hbm, checked);
+    if (checked)
+      races_.emplace(cores_, hbm);
   }
 
   ExecutorResult Run(const Program& program) {
@@ -87,22 +107,34 @@ class Executor {
     return result;
   }
 
-  // Blocks until the peer reaches its matching meeting; the second to arrive carries it out.
+  // What concerns both cores; one of them runs at a time.
+  void Admit(const isa::Instruction& instruction, CoreMemory& memory) {
+    meetings_.Add(instruction);
+    if (!races_)
+      return;
+    races_->Emitted(instruction, isa::AccessesOf(instruction));
+    races_->Observe(instruction, memory);
+  }
+  void RegisterRead(int core, std::uint32_t id) {
+    if (races_)
+      races_->RegisterRead(core, id);
+  }
+
+  // Blocks until the peer reaches its matching meeting; the second to arrive carries it out. One
+  // core alone passes.
   void Meet(const isa::Instruction& mine) {
+    if (cores_ == 1)
+      return;
     std::unique_lock lock(mutex_);
     const int self = mine.core;
     const int peer = 1 - self;
-    if (cores_ == 1)
-      throw SimError("instruction {} ({}): a meeting needs two cores, the machine has one", mine.id,
-                     isa::OpcodeOf(mine));
     if (waiting_[peer] != nullptr) {
       CarryOut(mine, *waiting_[peer]);
       waiting_[peer] = nullptr;
       return;
     }
     if (done_[peer])
-      throw SimError("core {} waits at instruction {}, but core {} has ended:{}", self, mine.id,
-                     peer, isa::ToText(mine));
+      throw SimError("{}", *meetings_.Alone());
     waiting_[self] = &mine;
     PassBaton(peer);
     changed_.wait(lock, [&] { return stopped_ || (baton_ == self && waiting_[self] == nullptr); });
@@ -124,9 +156,8 @@ class Executor {
       done_[self] = true;
       if (cores_ == 1)
         return;
-      if (const auto* stuck = waiting_[1 - self])
-        throw SimError("core {} waits at instruction {}, but core {} has ended:{}", 1 - self,
-                       stuck->id, self, isa::ToText(*stuck));
+      if (waiting_[1 - self] != nullptr)
+        throw SimError("{}", *meetings_.Alone());
       PassBaton(1 - self);
     } catch (const Stopped&) {
     } catch (...) {
@@ -144,20 +175,16 @@ class Executor {
   }
 
   void CarryOut(const isa::Instruction& a, const isa::Instruction& b) {
-    if (a.body.index() != b.body.index())
-      throw SimError("cores meet at different instructions:{} and{}", isa::ToText(a),
-                     isa::ToText(b));
     if (const auto* mine = std::get_if<isa::SendRecv>(&a.body)) {
       const auto& theirs = std::get<isa::SendRecv>(b.body);
-      if (mine->pipe_id != theirs.pipe_id)
-        throw SimError("sendrecv pipe {} on core {} meets pipe {} on core {}", mine->pipe_id,
-                       a.core, theirs.pipe_id, b.core);
       CopyAcross(mine->src, core_[a.core]->memory(), theirs.dst, core_[b.core]->memory());
       CopyAcross(theirs.src, core_[b.core]->memory(), mine->dst, core_[a.core]->memory());
     }
   }
 
   int cores_;
+  isa::MeetingOrder meetings_;
+  std::optional<RaceChecker> races_;
   std::array<std::optional<Core>, 2> core_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -171,10 +198,17 @@ class Executor {
 std::uint32_t Core::Emit(isa::Engine engine, isa::Body body) {
   const isa::Instruction instruction{
       .id = next_id_++, .core = id_, .engine = engine, .body = std::move(body)};
-  isa::Validate(instruction, limits_);
-  checker_.Observe(instruction, "in program order");
+  program_check_.Add(instruction);
+  if (memory_check_)
+    memory_check_->Observe(instruction, "in program order");
+  executor_.Admit(instruction, memory_);
   Run(instruction);
   return instruction.id;
+}
+
+std::int32_t Core::RegisterValue(std::uint32_t id) {
+  executor_.RegisterRead(id_, id);
+  return registers_.at(id);
 }
 
 void Core::Run(const isa::Instruction& instruction) {
@@ -183,8 +217,7 @@ void Core::Run(const isa::Instruction& instruction) {
     stationary_data_ = GatherPeOperand(load->stationary, load->scale, sbuf_);
   } else if (const auto* multiply = std::get_if<isa::MultiplyMoving>(&instruction.body)) {
     Multiply(*multiply);
-  } else if (std::holds_alternative<isa::SendRecv>(instruction.body) ||
-             std::holds_alternative<isa::CoreBarrier>(instruction.body)) {
+  } else if (isa::IsMeeting(instruction.body)) {
     executor_.Meet(instruction);
   } else if (const auto* reg = std::get_if<isa::RegisterLoad>(&instruction.body)) {
     registers_[instruction.id] = ReadInt32(reg->src, memory_);
@@ -217,8 +250,9 @@ void Core::Multiply(const isa::MultiplyMoving& op) {
 
 }  // namespace
 
-ExecutorResult RunSequentially(const isa::Limits& limits, Hbm& hbm, const Program& program) {
-  Executor executor(limits, hbm);
+ExecutorResult RunSequentially(const isa::Limits& limits, Hbm& hbm, const Program& program,
+                               bool checked) {
+  Executor executor(limits, hbm, checked);
   return executor.Run(program);
 }
 

@@ -19,7 +19,9 @@ struct ExecutorResult {
 };
 
 // SimError on a deadlock (a core waits at a meeting its peer never reaches), a mismatched meeting,
-// a read of bytes never written, or anything Execute refuses.
-ExecutorResult RunSequentially(const isa::Limits& limits, Hbm& hbm, const Program& program);
+// and anything ProgramCheck or Execute refuses; `checked`: also on a read of bytes never written
+// and on a race between the cores.
+ExecutorResult RunSequentially(const isa::Limits& limits, Hbm& hbm, const Program& program,
+                               bool checked = true);
 
 }  // namespace bwmm::ops

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -25,6 +26,10 @@ struct HbmTensor {
   std::uint64_t bytes = 0;
   std::vector<std::byte> data;  // empty: no data in this run
   std::vector<bool> written;    // per 4-byte word, for the memory checker; empty: all written
+  bool read_only = false;       // an input: a program that writes it is refused
+  // From this byte on the tensor is a place for padding rows: what it holds means nothing, and the
+  // cores may write it together.
+  std::uint64_t padding_from = std::numeric_limits<std::uint64_t>::max();
 };
 
 class Hbm {

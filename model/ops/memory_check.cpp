@@ -1,57 +1,62 @@
 #include "model/ops/memory_check.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "model/ops/dma_ops.h"
+#include "model/ops/operand_runs.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::ops {
 
 MemoryChecker::MemoryChecker(const isa::Limits& limits, CoreMemory& memory)
-    : limits_(limits),
-      memory_(memory),
-      sbuf_written_(limits.partitions * limits.sbuf_bytes),
-      psum_written_(limits.partitions * limits.psum_banks * limits.psum_bank_bytes) {}
+    : memory_(memory),
+      sbuf_bytes_(limits.sbuf_bytes),
+      psum_bytes_(limits.psum_banks * limits.psum_bank_bytes),
+      sbuf_written_(limits.partitions * sbuf_bytes_),
+      psum_written_(limits.partitions * psum_bytes_),
+      sbuf_lifetimes_("sbuf", sbuf_bytes_),
+      psum_lifetimes_("psum", psum_bytes_) {}
 
-// Calls f(first byte, bytes) for each dense run of each partition or row: bytes of the map in SBUF
-// and PSUM, addresses in HBM.
+Lifetimes& MemoryChecker::LifetimesOf(isa::Memory memory) {
+  return memory == isa::Memory::kSbuf ? sbuf_lifetimes_ : psum_lifetimes_;
+}
+
+void MemoryChecker::Allocated(isa::Memory memory, std::uint64_t begin, std::uint64_t bytes,
+                              const std::string& name) {
+  LifetimesOf(memory).Allocated(begin, bytes, name);
+}
+
+void MemoryChecker::Freed(isa::Memory memory, std::uint64_t begin, std::uint32_t position) {
+  LifetimesOf(memory).Freed(begin, position);
+}
+
+// Calls f(first byte of the map, bytes, what a byte written for this instruction holds) for each
+// stretch of an operand in SBUF or PSUM.
 template <typename F>
-void MemoryChecker::ForEachRun(const isa::Operand& operand, F f) const {
-  const int bytes = SizeOf(operand.dtype);
-  int outer = operand.rank;
-  std::int64_t run = 1;
-  while (outer > 0 && (operand.dims[outer - 1].size == 1 || operand.dims[outer - 1].stride == run))
-    run *= operand.dims[--outer].size;
-  std::int64_t runs = 1;
-  for (int i = 0; i < outer; ++i)
-    runs *= operand.dims[i].size;
-  std::int64_t pitch = 0;
-  if (operand.memory == isa::Memory::kHbm)
-    pitch = operand.partition_stride * bytes;
-  else if (operand.memory == isa::Memory::kSbuf)
-    pitch = limits_.sbuf_bytes;
-  else
-    pitch = limits_.psum_banks * limits_.psum_bank_bytes;
-  for (std::int64_t p = 0; p < operand.partitions; ++p) {
-    const std::int64_t base = (operand.partition + p) * pitch + operand.offset;
-    std::array<std::int64_t, isa::Operand::kMaxRank> index{};
-    for (std::int64_t r = 0; r < runs; ++r) {
-      std::int64_t element = 0;
-      for (int i = 0; i < outer; ++i)
-        element += index[i] * operand.dims[i].stride;
-      f(base + element * bytes, run * bytes);
-      for (int i = outer - 1; i >= 0 && ++index[i] == operand.dims[i].size; --i)
-        index[i] = 0;
+void MemoryChecker::ForEachStretch(const isa::Operand& operand, F f) const {
+  const bool sbuf = operand.memory == isa::Memory::kSbuf;
+  const std::int64_t pitch = sbuf ? sbuf_bytes_ : psum_bytes_;
+  const Lifetimes& lifetimes = sbuf ? sbuf_lifetimes_ : psum_lifetimes_;
+  ForEachRun(operand, pitch, [&](std::int64_t first, std::int64_t bytes) {
+    const auto partition = static_cast<std::uint64_t>(first / pitch * pitch);
+    std::uint64_t at = static_cast<std::uint64_t>(first) - partition;
+    const std::uint64_t last = at + static_cast<std::uint64_t>(bytes);
+    while (at < last) {
+      std::uint64_t end = 0;
+      const int mark = 1 + lifetimes.GenerationAt(at, position_, end);
+      end = std::min(end, last);
+      f(static_cast<std::int64_t>(partition + at), static_cast<std::int64_t>(end - at),
+        static_cast<std::uint8_t>(mark));
+      at = end;
     }
-  }
+  });
 }
 
 // Calls f(map, first word, one past the last word) for each run in a tensor that has a map.
 template <typename F>
-void MemoryChecker::ForEachHbmRun(const isa::Operand& operand, F f) const {
-  ForEachRun(operand, [&](std::int64_t address, std::int64_t bytes) {
+void MemoryChecker::ForEachTrackedRun(const isa::Operand& operand, F f) const {
+  ForEachHbmRun(operand, [&](std::int64_t address, std::int64_t bytes) {
     HbmTensor& tensor = memory_.hbm.Find(address, bytes);
     const auto first = static_cast<std::int64_t>(address - tensor.address);
     if (!tensor.written.empty())
@@ -65,27 +70,29 @@ void MemoryChecker::Read(const isa::Operand& operand, std::string_view name) {
       throw SimError("{} reads bytes never written, {}", name, isa::ToText(operand));
   };
   if (operand.memory == isa::Memory::kHbm) {
-    ForEachHbmRun(operand, [&](const std::vector<bool>& map, std::int64_t first, std::int64_t end) {
-      require(std::find(map.begin() + first, map.begin() + end, false) == map.begin() + end);
-    });
+    ForEachTrackedRun(
+        operand, [&](const std::vector<bool>& map, std::int64_t first, std::int64_t end) {
+          require(std::find(map.begin() + first, map.begin() + end, false) == map.begin() + end);
+        });
     return;
   }
   const auto& map = operand.memory == isa::Memory::kSbuf ? sbuf_written_ : psum_written_;
-  ForEachRun(operand, [&](std::int64_t first, std::int64_t bytes) {
-    require(std::memchr(&map[first], 0, bytes) == nullptr);
+  ForEachStretch(operand, [&](std::int64_t first, std::int64_t bytes, std::uint8_t mark) {
+    require(std::count(&map[first], &map[first] + bytes, mark) == bytes);
   });
 }
 
 void MemoryChecker::Write(const isa::Operand& operand) {
   if (operand.memory == isa::Memory::kHbm) {
-    ForEachHbmRun(operand, [](std::vector<bool>& map, std::int64_t first, std::int64_t end) {
+    ForEachTrackedRun(operand, [](std::vector<bool>& map, std::int64_t first, std::int64_t end) {
       std::fill(map.begin() + first, map.begin() + end, true);
     });
     return;
   }
   auto& map = operand.memory == isa::Memory::kSbuf ? sbuf_written_ : psum_written_;
-  ForEachRun(operand,
-             [&](std::int64_t first, std::int64_t bytes) { std::memset(&map[first], 1, bytes); });
+  ForEachStretch(operand, [&](std::int64_t first, std::int64_t bytes, std::uint8_t mark) {
+    std::memset(&map[first], mark, bytes);
+  });
 }
 
 void MemoryChecker::Scale(const isa::Operand& operand, bool write) {
@@ -212,6 +219,7 @@ struct MemoryChecker::Visitor {
 };
 
 void MemoryChecker::Observe(const isa::Instruction& instruction, const std::string& when) {
+  position_ = instruction.id;
   try {
     std::visit(Visitor{*this}, instruction.body);
   } catch (const SimError& error) {

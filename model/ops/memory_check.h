@@ -1,5 +1,7 @@
-// Watches every access of one core: a read of SBUF or PSUM bytes never written, or of an output
-// tensor's bytes never written, is an error naming the operand, the instruction and the place.
+// Watches every access of one core: a read of SBUF or PSUM bytes never written (since their tile
+// was allocated), an accumulation into such PSUM, or a read of an output tensor's bytes never
+// written, is an error naming the operand, the instruction and the place. So are two live tiles
+// that overlap.
 //
 // Attached in front of execution by the executor and by the machine; it never changes a value.
 #pragma once
@@ -11,12 +13,20 @@
 #include "model/isa/instruction.h"
 #include "model/isa/sink.h"
 #include "model/ops/execute.h"
+#include "model/ops/lifetimes.h"
 
 namespace bwmm::ops {
 
 class MemoryChecker {
  public:
   MemoryChecker(const isa::Limits& limits, CoreMemory& memory);
+
+  // Tiles of the kernel language. Bytes that are freed and allocated again count as never written;
+  // bytes no tile was announced for keep what is written to them. `position` is the number of
+  // instructions emitted before.
+  void Allocated(isa::Memory memory, std::uint64_t begin, std::uint64_t bytes,
+                 const std::string& name);
+  void Freed(isa::Memory memory, std::uint64_t begin, std::uint32_t position);
 
   // Call before the instruction executes. `when` ends the message, e.g. "at cycle 4211".
   void Observe(const isa::Instruction& instruction, const std::string& when);
@@ -28,14 +38,17 @@ class MemoryChecker {
   void Write(const isa::Operand& operand);
   void Scale(const isa::Operand& operand, bool write);
   template <typename F>
-  void ForEachRun(const isa::Operand& operand, F f) const;
+  void ForEachStretch(const isa::Operand& operand, F f) const;
   template <typename F>
-  void ForEachHbmRun(const isa::Operand& operand, F f) const;
+  void ForEachTrackedRun(const isa::Operand& operand, F f) const;
+  Lifetimes& LifetimesOf(isa::Memory memory);
 
-  isa::Limits limits_;
   CoreMemory& memory_;
-  std::vector<std::uint8_t> sbuf_written_;  // [partitions][bytes], 1 = written
-  std::vector<std::uint8_t> psum_written_;
+  const std::int64_t sbuf_bytes_, psum_bytes_;  // per partition
+  // [partitions][bytes]: 0 = never written, else 1 + the generation of the byte it was written in.
+  std::vector<std::uint8_t> sbuf_written_, psum_written_;
+  Lifetimes sbuf_lifetimes_, psum_lifetimes_;
+  std::uint32_t position_ = 0;  // of the instruction being observed
 };
 
 }  // namespace bwmm::ops

@@ -67,6 +67,7 @@ CoreModel::CoreModel(sc_core::sc_module_name name, const SharedModel& shared, Co
               .hbm = shared.hbm,
               .quantize = options.quantize,
               .control_only = options.control_only},
+      races_(options.races),
       issue_("issue", IssueConfig(options, shared), shared.run, memory_, options.kernel,
              Hooks(options)),
       tensor_("tensor", {.clock = shared.time.ClockOf(shared.config.clock.tensor_mhz)}, shared.run,
@@ -81,7 +82,7 @@ CoreModel::CoreModel(sc_core::sc_module_name name, const SharedModel& shared, Co
             memory_),
       dma_("dma", DmaConfig(options.core, shared), shared.time, shared.run, shared.arbiter,
            memory_) {
-  if (options.check_memory && !options.control_only)
+  if (options.checked && !options.control_only)
     checker_.emplace(LimitsOf(shared.config), memory_);
   issue_.tensor(tensor_);
   issue_.vector(vector_);
@@ -97,7 +98,31 @@ CoreModel::CoreModel(sc_core::sc_module_name name, const SharedModel& shared, Co
 }
 
 units::IssueStage::Hooks CoreModel::Hooks(CoreOptions& options) {
-  return {.emitted = std::move(options.emitted),
+  const int core = options.core;
+  return {.emitted =
+              [this, emitted = std::move(options.emitted)](const isa::Instruction& instruction,
+                                                           std::vector<isa::Access> accesses) {
+                if (emitted)
+                  emitted(instruction);
+                if (races_ != nullptr)
+                  races_->Emitted(instruction, std::move(accesses));
+              },
+          .register_read =
+              [this, core](std::uint32_t id) {
+                if (races_ != nullptr)
+                  races_->RegisterRead(core, id);
+              },
+          .allocated =
+              [this](isa::Memory memory, std::uint64_t begin, std::uint64_t bytes,
+                     const std::string& name) {
+                if (checker_)
+                  checker_->Allocated(memory, begin, bytes, name);
+              },
+          .freed =
+              [this](isa::Memory memory, std::uint64_t begin, std::uint32_t position) {
+                if (checker_)
+                  checker_->Freed(memory, begin, position);
+              },
           .observed = [this](const isa::Instruction& instruction) { Observe(instruction); },
           .started = std::move(options.started),
           .completed = std::move(options.completed)};
@@ -106,6 +131,8 @@ units::IssueStage::Hooks CoreModel::Hooks(CoreOptions& options) {
 void CoreModel::Observe(const isa::Instruction& instruction) {
   if (checker_)
     checker_->Observe(instruction, fmt::format("at cycle {}", units::Now() / tensor_period_));
+  if (races_ != nullptr)
+    races_->Observe(instruction, memory_);
 }
 
 units::Ledger& CoreModel::ledger(units::Unit unit) {

@@ -16,6 +16,7 @@
 #include "model/engine/tensor_engine.h"
 #include "model/ops/execute.h"
 #include "model/ops/memory_check.h"
+#include "model/ops/race_check.h"
 #include "model/system/machine_config.h"
 #include "model/units/dma_unit.h"
 #include "model/units/in_order_engine.h"
@@ -51,11 +52,12 @@ struct SharedModel {
 struct CoreOptions {
   int core = 0;
   bool control_only = false;
-  bool check_memory = true;
+  bool checked = true;  // reads of unwritten bytes (not with control_only)
+  ops::RaceChecker* races = nullptr;
   std::uint32_t window = 65536;
   ops::QuantizeFunction quantize;
   std::function<void(isa::Sink&)> kernel;
-  std::function<void(const isa::Instruction&)> emitted;
+  std::function<void(const isa::Instruction&)> emitted;  // may refuse it
   std::function<void(const units::Work&)> started;
   std::function<void(const units::Work&)> completed;
 };
@@ -82,6 +84,7 @@ class CoreModel final : public sc_core::sc_module {
   ops::Sbuf sbuf_;
   ops::CoreMemory memory_;
   std::optional<ops::MemoryChecker> checker_;
+  ops::RaceChecker* races_;
   units::IssueStage issue_;
   units::TensorUnit tensor_;
   units::InOrderEngine vector_;

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "model/engine/make_engines.h"
+#include "model/isa/meeting_order.h"
 #include "model/isa/text.h"
 #include "model/ops/quantize_mx.h"
+#include "model/ops/race_check.h"
 #include "model/support/check.h"
 #include "model/support/sim_error.h"
 #include "model/system/core_model.h"
@@ -84,7 +86,10 @@ class Machine {
              {.cores = static_cast<int>(config.cores),
               .bandwidth_mb_s = config.hbm.bandwidth_mb_s,
               .capacity_bytes = static_cast<std::uint64_t>(config.hbm.capacity_mib) << 20},
-             time_) {
+             time_),
+        meetings_(static_cast<int>(config.cores)) {
+    if (options.checked)
+      races_.emplace(static_cast<int>(config.cores), hbm);
     const SharedModel shared{config_, time_, run_, arbiter_, hbm};
     const int cores = static_cast<int>(config.cores);
     cores_.resize(cores);
@@ -136,14 +141,18 @@ class Machine {
     CoreOptions options;
     options.core = core;
     options.control_only = fidelity == Fidelity::kTiming;
-    options.check_memory = options_.check_memory;
+    options.checked = options_.checked;
+    options.races = races_ ? &*races_ : nullptr;
     options.window = options_.window;
     options.kernel = kernel;
     options.quantize = fidelity == Fidelity::kRtl && config_.generation >= 4
                            ? RtlQuantize(config_)
                            : ops::QuantizeFunction(ops::QuantizeMx);
-    if (!options_.listing.empty())
-      options.emitted = [this](const isa::Instruction& i) { listing_.Add(i); };
+    options.emitted = [this](const isa::Instruction& instruction) {
+      meetings_.Add(instruction);
+      if (!options_.listing.empty())
+        listing_.Add(instruction);
+    };
     if (options_.unit_state)
       options.started = [this](const units::Work& work) { Started(work); };
     options.completed = [this](const units::Work& work) { Completed(work); };
@@ -203,9 +212,10 @@ class Machine {
     std::vector<CoreModel*> cores;
     for (const auto& core : cores_)
       cores.push_back(core.get());
-    run_.Fail(std::make_exception_ptr(
-        SimError("deadlock at cycle {}: nothing can happen any more and work is left{}",
-                 units::Now() / period_, WaitGraph(cores, *exchange_))));
+    const std::optional<std::string> alone = meetings_.Alone();
+    run_.Fail(std::make_exception_ptr(SimError(
+        "{}deadlock at cycle {}: nothing can happen any more and work is left{}",
+        alone ? *alone + "; " : "", units::Now() / period_, WaitGraph(cores, *exchange_))));
   }
 
   RunResult Result() {
@@ -272,6 +282,8 @@ class Machine {
   units::RunState run_;
   units::PhaseArbiter arbiter_;
   units::HbmTarget hbm_;
+  isa::MeetingOrder meetings_;
+  std::optional<ops::RaceChecker> races_;
   std::vector<std::unique_ptr<CoreModel>> cores_;
   std::unique_ptr<units::Exchange> exchange_;
   Listing listing_;

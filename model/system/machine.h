@@ -101,8 +101,9 @@ struct RunOptions {
   double progress_seconds = 0.2;                          // between two calls
   std::vector<InstructionRecord>* records = nullptr;      // by end, core, id
   std::function<void(const UnitState&)> unit_state = {};  // for waves; must not change anything
-  bool check_memory = true;                               // reads of unwritten bytes; not in timing
-  std::uint32_t window = 65536;                           // instructions in flight per core
+  // Reads of unwritten bytes (not in timing) and races between the cores are refused.
+  bool checked = true;
+  std::uint32_t window = 65536;  // instructions in flight per core
   // For tests: builds the last core first, so that SystemC runs processes in another order.
   bool build_in_reverse = false;
   // Replaces the fidelity's TensorEngine, e.g. with one that dumps waves.

@@ -1,6 +1,5 @@
 #include "model/units/exchange.h"
 
-#include "model/isa/text.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::units {
@@ -34,8 +33,6 @@ void Exchange::Arrive(Work& work) {
                    work.instruction.id, work.instruction.core, config_.cores);
   if (meeting.arrived < config_.cores)
     return;
-  if (config_.cores == 2)
-    barrier ? CheckBarrier(meeting) : CheckSendRecv(meeting);
   const Tick at = Now() + (barrier ? config_.barrier : config_.sendrecv);
   const Meeting both = meeting;
   if (barrier)
@@ -66,30 +63,6 @@ bool Exchange::WaitsForPeer(const Work& work) const {
   const auto found = meetings_.find(KeyOf(work));
   return found != meetings_.end() && found->second.works[work.instruction.core] == &work &&
          found->second.arrived < config_.cores;
-}
-
-void Exchange::CheckBarrier(const Meeting& meeting) const {
-  const auto& a = std::get<isa::CoreBarrier>(meeting.works[0]->instruction.body).data;
-  const auto& b = std::get<isa::CoreBarrier>(meeting.works[1]->instruction.body).data;
-  if (a.offset != b.offset)
-    throw SimError(
-        "core_barrier {}: core 0 instruction {} names {}, core 1 instruction {} names {}",
-        meeting.works[0]->meeting, meeting.works[0]->instruction.id, isa::ToText(a),
-        meeting.works[1]->instruction.id, isa::ToText(b));
-}
-
-void Exchange::CheckSendRecv(const Meeting& meeting) const {
-  for (const int from : {0, 1}) {
-    const auto& out = std::get<isa::SendRecv>(meeting.works[from]->instruction.body);
-    const auto& in = std::get<isa::SendRecv>(meeting.works[1 - from]->instruction.body);
-    if (out.src.partitions != in.dst.partitions || out.src.free_size() != in.dst.free_size() ||
-        out.src.dtype != in.dst.dtype)
-      throw SimError(
-          "sendrecv pipe {}: core {} instruction {} sends {}, core {} instruction {} takes "
-          "{}",
-          out.pipe_id, from, meeting.works[from]->instruction.id, isa::ToText(out.src), 1 - from,
-          meeting.works[1 - from]->instruction.id, isa::ToText(in.dst));
-  }
 }
 
 }  // namespace bwmm::units

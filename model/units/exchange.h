@@ -50,8 +50,6 @@ class Exchange final : public sc_core::sc_module, public MeetingIf {
   using Key = std::pair<std::int64_t, std::uint32_t>;
 
   static Key KeyOf(const Work& work);
-  void CheckBarrier(const Meeting& meeting) const;
-  void CheckSendRecv(const Meeting& meeting) const;
 
   const Config config_;
   std::vector<ops::CoreMemory*> memories_;

@@ -3,29 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/isa/validate.h"
 #include "model/support/check.h"
 
 namespace bwmm::units {
 namespace {
 
 constexpr std::size_t kKernelStackBytes = 4 << 20;
-
-template <class... Ts>
-struct Overloaded : Ts... {
-  using Ts::operator()...;
-};
-template <class... Ts>
-Overloaded(Ts...) -> Overloaded<Ts...>;
-
-Unit UnitOf(const isa::Instruction& instruction) {
-  return std::visit(Overloaded{[](const isa::DmaCopy&) { return Unit::kDma; },
-                               [](const isa::DmaCompute&) { return Unit::kDma; },
-                               [](const isa::SendRecv&) { return Unit::kDma; },
-                               [](const isa::CoreBarrier&) { return Unit::kGpSimd; },
-                               [&](const auto&) { return static_cast<Unit>(instruction.engine); }},
-                    instruction.body);
-}
 
 }  // namespace
 
@@ -36,7 +19,8 @@ IssueStage::IssueStage(sc_core::sc_module_name name, const Config& config, RunSt
       run_(run),
       memory_(memory),
       kernel_(std::move(kernel)),
-      hooks_(std::move(hooks)) {
+      hooks_(std::move(hooks)),
+      check_(config.limits) {
   SC_HAS_PROCESS(IssueStage);
   SC_THREAD(RunKernel);
   set_stack_size(kKernelStackBytes);
@@ -77,13 +61,10 @@ std::uint32_t IssueStage::Emit(isa::Engine engine, isa::Body body) {
 
   Work& work = window_.emplace_back();
   work.instruction = {next_++, config_.core, engine, std::move(body)};
-  isa::Validate(work.instruction, config_.limits);
-  work.unit = UnitOf(work.instruction);
+  check_.Add(work.instruction);
+  work.unit = isa::UnitOf(work.instruction);
   work.emitted_at = Now();
-  if (hooks_.emitted)
-    hooks_.emitted(work.instruction);
-  if (const auto* copy = std::get_if<isa::DmaCopy>(&work.instruction.body))
-    work.software_descriptors = copy->gather || copy->scatter;
+  work.software_descriptors = isa::HasSoftwareDescriptors(work.instruction);
   if (const auto* exchange = std::get_if<isa::SendRecv>(&work.instruction.body))
     work.meeting = pipe_uses_[exchange->pipe_id]++;
   if (std::holds_alternative<isa::CoreBarrier>(work.instruction.body))
@@ -94,11 +75,13 @@ std::uint32_t IssueStage::Emit(isa::Engine engine, isa::Body body) {
   for (GateState& gate : work.gates)
     gate.open_at = work.emitted_at;
   dependencies_.clear();
+  std::vector<isa::Access> accesses = isa::AccessesOf(work.instruction);
   hazards_.Add(work.instruction.id, work.unit,
-               std::holds_alternative<isa::LoadStationary>(work.instruction.body),
-               isa::AccessesOf(work.instruction),
+               std::holds_alternative<isa::LoadStationary>(work.instruction.body), accesses,
                work.software_descriptors ? Gate::kData : Gate::kStart, dependencies_);
-  for (const Dependency& dependency : dependencies_)
+  if (hooks_.emitted)
+    hooks_.emitted(work.instruction, std::move(accesses));
+  for (const isa::Dependency& dependency : dependencies_)
     Depend(work, dependency);
 
   ++in_flight_;
@@ -138,7 +121,7 @@ WorkIf& IssueStage::PortOf(const Work& work, Gate gate) {
   return *dma[0];
 }
 
-void IssueStage::Depend(Work& work, const Dependency& dependency) {
+void IssueStage::Depend(Work& work, const isa::Dependency& dependency) {
   if (dependency.id < oldest_)
     return;
   Work& earlier = window_[dependency.id - oldest_];
@@ -159,8 +142,7 @@ void IssueStage::Meet(Work& earlier, const Dependent& dependent, Tick when) {
   const bool in_order = earlier.unit == waiting_unit && waiting_unit != Unit::kDma;
   const Tick visible = in_order ? when : when + config_.semaphore;
   if (visible >= gate.open_at) {
-    const bool meeting = std::holds_alternative<isa::CoreBarrier>(earlier.instruction.body) ||
-                         std::holds_alternative<isa::SendRecv>(earlier.instruction.body);
+    const bool meeting = isa::IsMeeting(earlier.instruction.body);
     gate.open_at = visible;
     gate.cause = meeting ? TimeClass::kPeer : WaitFor(earlier.unit);
   }
@@ -201,8 +183,7 @@ void IssueStage::ReadDone(Work& work) {
 
 void IssueStage::Complete(Work& work) {
   Check(!work.completed, "an instruction completes once");
-  const bool meeting = std::holds_alternative<isa::CoreBarrier>(work.instruction.body) ||
-                       std::holds_alternative<isa::SendRecv>(work.instruction.body);
+  const bool meeting = isa::IsMeeting(work.instruction.body);
   if (work.unit != Unit::kTensor) {
     Observe(work);
     if (const auto* load = std::get_if<isa::RegisterLoad>(&work.instruction.body)) {
@@ -239,11 +220,24 @@ std::int32_t IssueStage::RegisterValue(std::uint32_t register_load_id) {
   if (found == registers_.end())
     throw SimError("core {}: register_value of instruction {}, which is not a register_load",
                    config_.core, register_load_id);
+  if (hooks_.register_read)
+    hooks_.register_read(register_load_id);
   waits_for_register_ = register_load_id;
   while (!found->second)
     WaitForChange();
   waits_for_register_.reset();
   return *found->second;
+}
+
+void IssueStage::Allocated(isa::Memory memory, std::uint64_t begin, std::uint64_t bytes,
+                           const std::string& name) {
+  if (hooks_.allocated)
+    hooks_.allocated(memory, begin, bytes, name);
+}
+
+void IssueStage::Freed(isa::Memory memory, std::uint64_t begin) {
+  if (hooks_.freed)
+    hooks_.freed(memory, begin, next_);
 }
 
 std::string IssueStage::KernelState() const {

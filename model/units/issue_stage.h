@@ -19,9 +19,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/isa/hazard_tracker.h"
+#include "model/isa/program_check.h"
 #include "model/isa/sink.h"
 #include "model/ops/execute.h"
-#include "model/units/hazard_tracker.h"
 #include "model/units/streams.h"
 
 namespace bwmm::units {
@@ -36,7 +37,12 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
   };
   // What is told about instructions; each may be empty.
   struct Hooks {
-    std::function<void(const isa::Instruction&)> emitted;
+    // In program order, with what it reads and writes.
+    std::function<void(const isa::Instruction&, std::vector<isa::Access>)> emitted;
+    std::function<void(std::uint32_t)> register_read;  // the kernel waits for it
+    std::function<void(isa::Memory, std::uint64_t, std::uint64_t, const std::string&)> allocated;
+    std::function<void(isa::Memory, std::uint64_t, std::uint32_t)>
+        freed;                                              // position in the program
     std::function<void(const isa::Instruction&)> observed;  // before operands are read
     std::function<void(const Work&)> started;
     std::function<void(const Work&)> completed;
@@ -62,6 +68,9 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
   const isa::Limits& limits() const override { return config_.limits; }
   std::uint32_t Emit(isa::Engine engine, isa::Body body) override;
   std::int32_t RegisterValue(std::uint32_t register_load_id) override;
+  void Allocated(isa::Memory memory, std::uint64_t begin, std::uint64_t bytes,
+                 const std::string& name) override;
+  void Freed(isa::Memory memory, std::uint64_t begin) override;
 
   // RetireIf
   void Started(const Work& work) override;
@@ -84,7 +93,7 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
   void WaitForChange();
   void Route(Work& work);
   WorkIf& PortOf(const Work& work, Gate gate);
-  void Depend(Work& work, const Dependency& dependency);
+  void Depend(Work& work, const isa::Dependency& dependency);
   void Meet(Work& earlier, const Dependent& dependent, Tick when);
   bool Visible(const Work& work) const;
 
@@ -93,7 +102,8 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
   ops::CoreMemory& memory_;
   std::function<void(isa::Sink&)> kernel_;
   Hooks hooks_;
-  HazardTracker hazards_;
+  isa::ProgramCheck check_;
+  isa::HazardTracker hazards_;
   std::deque<Work> window_;  // ids oldest_ .. next_ - 1
   std::uint32_t oldest_ = 0;
   std::uint32_t next_ = 0;
@@ -104,7 +114,7 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
   std::optional<std::uint32_t> waits_for_register_;
   bool window_full_ = false;
   bool kernel_done_ = false;
-  std::vector<Dependency> dependencies_;
+  std::vector<isa::Dependency> dependencies_;
   sc_core::sc_event kernel_wake_{"kernel_wake"};
   Stats stats_;
   Tick last_completion_ = 0;

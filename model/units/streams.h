@@ -14,30 +14,21 @@
 #include <systemc>
 #include <vector>
 
-#include "model/isa/instruction.h"
+#include "model/isa/unit.h"
 #include "model/units/ledger.h"
 #include "model/units/stack_bounds.h"
 #include "model/units/tick.h"
 
 namespace bwmm::units {
 
-// Who completes an instruction. DMAs complete out of order, everything else in order.
-enum class Unit : std::uint8_t { kTensor, kVector, kScalar, kGpSimd, kSync, kDma };
-inline constexpr int kUnits = 6;
-
-constexpr std::string_view NameOf(Unit unit) {
-  constexpr std::array<std::string_view, kUnits> kNames = {"tensor", "vector", "scalar",
-                                                           "gpsimd", "sync",   "dma"};
-  return kNames[static_cast<int>(unit)];
-}
+using isa::Gate;
+using isa::kUnits;
+using isa::NameOf;
+using isa::Unit;
 
 constexpr TimeClass WaitFor(Unit unit) {
   return static_cast<TimeClass>(static_cast<int>(TimeClass::kTensor) + static_cast<int>(unit));
 }
-
-// kStart lets an instruction start. kData lets the transfer of a DMA with software descriptors
-// start; its kStart gate lets GpSimd write the descriptors.
-enum class Gate : std::uint8_t { kStart, kData };
 
 struct GateState {
   std::uint32_t waiting = 0;  // dependencies not yet met

@@ -147,7 +147,7 @@ TEST(Machine, RejectsADeadlockWithTheWaitGraph) {
   const auto program = [&](isa::Sink& sink) {
     const auto tile = test::SbufTile(DType::kBf16, 0, 128, 64);
     sink.Emit(isa::Engine::kVector, isa::Memset{.dst = tile});
-    sink.Emit(isa::Engine::kSync, isa::DmaCopy{.dst = test::Rows(tensors.y, 0, 1),
+    sink.Emit(isa::Engine::kSync, isa::DmaCopy{.dst = test::Rows(tensors.y, sink.core(), 1),
                                                .src = test::SbufTile(DType::kBf16, 0, 1, 256)});
     if (sink.core() == 0) {
       sink.Emit(isa::Engine::kGpSimd, isa::CoreBarrier{.data = test::Rows(tensors.y, 0, 8)});

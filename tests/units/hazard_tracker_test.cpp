@@ -3,7 +3,7 @@
 // Two claims are checked on random streams: every pair of conflicting accesses is ordered (a chain
 // of dependencies and in-order units leads from one to the other), and every dependency has a
 // conflict of at least one byte behind it.
-#include "model/units/hazard_tracker.h"
+#include "model/isa/hazard_tracker.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <bitset>
 #include <random>
 
-namespace bwmm::units {
+namespace bwmm::isa {
 namespace {
 
 constexpr int kInstructions = 120;
@@ -254,4 +254,4 @@ TEST(HazardTracker, ForgetsWhatIsOver) {
 }
 
 }  // namespace
-}  // namespace bwmm::units
+}  // namespace bwmm::isa

@@ -15,7 +15,7 @@
 //   TensorEngine                   in order, no wait                  accumulation: no wait
 //   DMA                            wait                               wait
 //
-// No SystemC and no time here.
+// No time here.
 #pragma once
 
 #include <array>
@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "model/isa/access.h"
-#include "model/units/streams.h"
+#include "model/isa/unit.h"
 
-namespace bwmm::units {
+namespace bwmm::isa {
 
 struct Dependency {
   std::uint32_t id = 0;     // the earlier instruction
@@ -39,7 +39,7 @@ class HazardTracker {
   // Records the accesses of one instruction and appends what it depends on, each earlier
   // instruction at most once per gate. Index accesses belong to the start gate, the others to
   // `data_gate`.
-  void Add(std::uint32_t id, Unit unit, bool tensor_load, const std::vector<isa::Access>& accesses,
+  void Add(std::uint32_t id, Unit unit, bool tensor_load, const std::vector<Access>& accesses,
            Gate data_gate, std::vector<Dependency>& dependencies);
 
   // Instructions below `id` are over and constrain nobody.
@@ -89,4 +89,4 @@ class HazardTracker {
   std::size_t first_found_ = 0;
 };
 
-}  // namespace bwmm::units
+}  // namespace bwmm::isa

@@ -1,10 +1,10 @@
-#include "model/units/hazard_tracker.h"
+#include "model/isa/hazard_tracker.h"
 
 #include <algorithm>
 
 #include "model/support/check.h"
 
-namespace bwmm::units {
+namespace bwmm::isa {
 
 HazardTracker::Order HazardTracker::OrderOf(Unit unit, bool tensor_load) {
   switch (unit) {
@@ -25,23 +25,23 @@ HazardTracker::Order HazardTracker::OrderOf(Unit unit, bool tensor_load) {
 }
 
 void HazardTracker::Add(std::uint32_t id, Unit unit, bool tensor_load,
-                        const std::vector<isa::Access>& accesses, Gate data_gate,
+                        const std::vector<Access>& accesses, Gate data_gate,
                         std::vector<Dependency>& dependencies) {
   found_ = &dependencies;
   first_found_ = dependencies.size();
   const Order order = OrderOf(unit, tensor_load);
   // Reads first, so that an instruction's own write does not hide what its reads depend on.
   for (const bool write : {false, true}) {
-    for (const isa::Access& access : accesses) {
+    for (const Access& access : accesses) {
       if (access.write != write || access.region.begin >= access.region.end)
         continue;
-      const isa::Region& region = access.region;
+      const Region& region = access.region;
       const Gate gate = access.index ? Gate::kStart : data_gate;
-      if (region.memory == isa::Memory::kHbm) {
+      if (region.memory == Memory::kHbm) {
         Visit(hbm_, region.begin, region.end, {id, 1, order}, write, gate);
         continue;
       }
-      auto& quadrants = region.memory == isa::Memory::kSbuf ? sbuf_ : psum_;
+      auto& quadrants = region.memory == Memory::kSbuf ? sbuf_ : psum_;
       Check(region.partition >= 0 && region.partition_end <= kQuadrants * kQuadrantRows,
             "a region lies within the partitions");
       for (int q = region.partition / kQuadrantRows; q * kQuadrantRows < region.partition_end;
@@ -168,4 +168,4 @@ void HazardTracker::Drop(std::vector<Record>& records) const {
   std::erase_if(records, [&](const Record& record) { return record.id < oldest_; });
 }
 
-}  // namespace bwmm::units
+}  // namespace bwmm::isa

@@ -1,0 +1,29 @@
+// Refuses, for one core's instructions in program order, what Validate refuses and what no
+// instruction shows alone: a MultiplyMoving must fit the LoadStationary before it.
+//
+//   LoadStationary [K, M]  -->  MultiplyMoving: moving [K, N], dst [M, N]; transpose: dst [M, K]
+//
+// The executor, the machine and a dry run all ask here, so they refuse the same programs in the
+// same words.
+#pragma once
+
+#include <optional>
+
+#include "model/isa/instruction.h"
+#include "model/isa/sink.h"
+
+namespace bwmm::isa {
+
+class ProgramCheck {
+ public:
+  explicit ProgramCheck(const Limits& limits) : limits_(limits) {}
+
+  // SimError naming instruction, core, operand, value and limit.
+  void Add(const Instruction& instruction);
+
+ private:
+  Limits limits_;
+  std::optional<LoadStationary> stationary_;
+};
+
+}  // namespace bwmm::isa

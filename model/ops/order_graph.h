@@ -1,0 +1,70 @@
+// What the machine puts in order, whatever its timing: which instruction is over before another one
+// starts, on two cores.
+//
+//   core 0   x --hazard--> barrier ---+         an edge is: a hazard by address (the semaphores the
+//                                     |         issue stage adds), the order within an in-order
+//   core 1            barrier <-------+         unit, a register the program waited for, and a
+//                        |--hazard--> y         meeting, which is over when both cores are there
+//
+// Instructions are kept as they come and the edges are found when somebody asks, which is seldom.
+// The last kHistory of a core are kept; what is older can be put in order by a core_barrier only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "model/isa/hazard_tracker.h"
+
+namespace bwmm::ops {
+
+class OrderGraph {
+ public:
+  static constexpr std::uint32_t kHistory = 65536;
+
+  struct Place {
+    int core = 0;
+    std::uint32_t id = 0;
+  };
+
+  // In each core's program order.
+  void Add(const isa::Instruction& instruction, std::vector<isa::Access> accesses);
+  // The core's program goes on only when the value of `register_load` is there.
+  void RegisterRead(int core, std::uint32_t register_load);
+
+  // `first` is over before `second` starts, in every execution.
+  bool Orders(const Place& first, const Place& second);
+
+ private:
+  struct Node {
+    isa::Unit unit = isa::Unit::kTensor;
+    bool software_descriptors = false;
+    bool tensor_load = false;
+    std::vector<isa::Access> accesses;  // until the edges are found
+    std::vector<isa::Dependency> dependencies;
+    std::optional<std::uint32_t> previous;       // in its unit
+    std::optional<std::uint32_t> register_load;  // the program waited for it
+    std::optional<std::uint32_t> meeting;        // its number among the core's meetings
+  };
+  struct Core {
+    std::deque<Node> nodes;
+    std::uint32_t first = 0;  // id of nodes.front()
+    std::uint32_t built = 0;  // edges are known below this id
+    isa::HazardTracker hazards;
+    std::array<std::optional<std::uint32_t>, isa::kUnits> last_in_unit;
+    std::optional<std::uint32_t> register_load;
+    std::deque<std::uint32_t> meetings;  // ids
+    std::uint32_t first_meeting = 0;     // number of meetings.front()
+  };
+  // The start (even) or the end (odd) of an instruction.
+  class Search;
+
+  void FindEdges(Core& core);
+
+  std::array<Core, 2> cores_;
+};
+
+}  // namespace bwmm::ops

@@ -1,0 +1,169 @@
+#include "model/ops/race_check.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/ops/dma_ops.h"
+#include "model/ops/operand_runs.h"
+#include "model/support/sim_error.h"
+
+namespace bwmm::ops {
+
+void RaceChecker::Emitted(const isa::Instruction& instruction, std::vector<isa::Access> accesses) {
+  if (cores_ > 1)
+    order_.Add(instruction, std::move(accesses));
+}
+
+void RaceChecker::RegisterRead(int core, std::uint32_t register_load) {
+  if (cores_ > 1)
+    order_.RegisterRead(core, register_load);
+}
+
+// The instructions that reach HBM.
+struct RaceChecker::Visitor {
+  RaceChecker& c;
+  CoreMemory& memory;
+
+  void Rows(const isa::Operand& operand, const std::optional<isa::VectorOffset>& rows,
+            const std::optional<isa::ScalarOffset>& offset, bool write) const {
+    if (operand.memory != isa::Memory::kHbm)
+      return;
+    if (!rows && !offset)
+      return c.Access(operand, write);
+    // Rows of an input nobody may write race with nothing.
+    if (!write && c.hbm_.Find(operand.offset, 1).read_only)
+      return;
+    ForEachDynamicRow(operand, rows, offset, memory,
+                      [&](std::int64_t, const isa::Operand& row) { c.Access(row, write); });
+  }
+  void operator()(const isa::DmaCopy& i) const {
+    Rows(i.src, i.gather, i.src_offset, false);
+    Rows(i.dst, i.scatter, i.dst_offset, true);
+  }
+  void operator()(const isa::DmaCompute& i) const {
+    for (const isa::Operand& source : i.sources)
+      Rows(source, {}, {}, false);
+    Rows(i.dst, {}, {}, true);
+  }
+  void operator()(const isa::RegisterLoad& i) const { Rows(i.src, {}, {}, false); }
+  void operator()(const isa::CoreBarrier& i) const { c.Barrier(i.data); }
+  template <typename OnChip>
+  void operator()(const OnChip&) const {}
+};
+
+void RaceChecker::Observe(const isa::Instruction& instruction, CoreMemory& memory) {
+  now_ = {.core = instruction.core,
+          .id = instruction.id,
+          .barriers = 0,
+          .opcode = isa::OpcodeOf(instruction)};
+  try {
+    std::visit(Visitor{*this, memory}, instruction.body);
+  } catch (const SimError& error) {
+    throw SimError("instruction {} ({}) on core {}: {}", instruction.id, now_.opcode,
+                   instruction.core, error.what());
+  }
+}
+
+void RaceChecker::Barrier(const isa::Operand& data) {
+  const HbmTensor& tensor = hbm_.Find(data.offset, data.bytes());
+  // One that names a part of the tensor is left to the graph.
+  if (data.offset == tensor.address && static_cast<std::uint64_t>(data.bytes()) == tensor.bytes)
+    ++tensors_[tensor.address].barriers[now_.core];
+}
+
+void RaceChecker::Access(const isa::Operand& operand, bool write) {
+  const HbmTensor& tensor = hbm_.Find(operand.offset, 1);
+  if (tensor.read_only) {
+    if (write)
+      throw SimError("writes tensor {}, which is an input of the program", tensor.name);
+    return;
+  }
+  if (cores_ < 2)
+    return;
+  Tensor& shadow = tensors_[tensor.address];
+  now_.barriers = shadow.barriers[now_.core];
+  ForEachHbmRun(operand, [&](std::int64_t first, std::int64_t bytes) {
+    AccessBytes(tensor, shadow, static_cast<std::uint64_t>(first),
+                static_cast<std::uint64_t>(first + bytes), write);
+  });
+}
+
+void RaceChecker::AccessBytes(const HbmTensor& tensor, Tensor& shadow, std::uint64_t begin,
+                              std::uint64_t end, bool write) {
+  if (end > tensor.address + tensor.bytes)
+    hbm_.Find(begin, end - begin);  // refuses it
+  if (end - tensor.address > tensor.padding_from)
+    end = std::max(begin, tensor.address + tensor.padding_from);
+  for (auto i = Cut(shadow.cells, begin, end); i != shadow.cells.end() && i->first < end; ++i) {
+    if (write)
+      Write(tensor, i->first, i->second);
+    else
+      Read(tensor, shadow, i->first, i->second);
+  }
+}
+
+RaceChecker::Cells::iterator RaceChecker::Cut(Cells& cells, std::uint64_t begin,
+                                              std::uint64_t end) {
+  const auto split = [&](std::uint64_t at) {
+    auto next = cells.lower_bound(at);
+    if (next == cells.begin())
+      return next;
+    const auto before = std::prev(next);
+    if (before->second.end <= at)
+      return next;
+    Cell upper = before->second;
+    before->second.end = at;
+    return cells.emplace_hint(next, at, std::move(upper));
+  };
+  split(end);
+  auto first = split(begin);
+  std::uint64_t at = begin;
+  for (auto i = first; at < end; ++i) {
+    if (i == cells.end() || i->first > at) {
+      Cell gap;
+      gap.end = i == cells.end() ? end : std::min(end, i->first);
+      i = cells.emplace_hint(i, at, std::move(gap));
+      if (at == begin)
+        first = i;
+    }
+    at = i->second.end;
+  }
+  return first;
+}
+
+void RaceChecker::Read(const HbmTensor& tensor, const Tensor& shadow, std::uint64_t begin,
+                       Cell& cell) {
+  if (cell.written)
+    Require(tensor, begin, cell, cell.write, true, false);
+  // A read that every later access of the other core is behind has nothing more to say.
+  std::erase_if(cell.reads,
+                [&](const Record& read) { return read.barriers < shadow.barriers[1 - read.core]; });
+  cell.reads.push_back(now_);
+}
+
+void RaceChecker::Write(const HbmTensor& tensor, std::uint64_t begin, Cell& cell) {
+  if (cell.written)
+    Require(tensor, begin, cell, cell.write, true, true);
+  for (const Record& read : cell.reads)
+    Require(tensor, begin, cell, read, false, true);
+  // Whatever is ordered behind this write is behind all it was ordered behind.
+  cell.reads.clear();
+  cell.written = true;
+  cell.write = now_;
+}
+
+void RaceChecker::Require(const HbmTensor& tensor, std::uint64_t begin, const Cell& cell,
+                          const Record& earlier, bool earlier_writes, bool writes) {
+  if (earlier.core == now_.core || earlier.barriers < now_.barriers ||
+      order_.Orders({earlier.core, earlier.id}, {now_.core, now_.id}))
+    return;
+  throw SimError(
+      "race: it {} bytes {}..{} of tensor {}, which instruction {} ({}) on core {} {}; nothing "
+      "orders the two: missing is a core_barrier on {} (or a sendrecv) that comes after "
+      "instruction {} on core {} and before instruction {} on core {}",
+      writes ? "writes" : "reads", begin - tensor.address, cell.end - tensor.address - 1,
+      tensor.name, earlier.id, earlier.opcode, earlier.core, earlier_writes ? "writes" : "reads",
+      tensor.name, earlier.id, earlier.core, now_.id, now_.core);
+}
+
+}  // namespace bwmm::ops
