@@ -158,12 +158,9 @@ void IssueStage::Meet(Work& earlier, const Dependent& dependent, Tick when) {
       work.software_descriptors && dependent.gate == Gate::kStart ? Unit::kGpSimd : work.unit;
   const bool in_order = earlier.unit == waiting_unit && waiting_unit != Unit::kDma;
   const Tick visible = in_order ? when : when + config_.semaphore;
-  if (visible >= gate.open_at) {
-    const bool meeting = std::holds_alternative<isa::CoreBarrier>(earlier.instruction.body) ||
-                         std::holds_alternative<isa::SendRecv>(earlier.instruction.body);
-    gate.open_at = visible;
-    gate.cause = meeting ? TimeClass::kPeer : WaitFor(earlier.unit);
-  }
+  const bool meeting = std::holds_alternative<isa::CoreBarrier>(earlier.instruction.body) ||
+                       std::holds_alternative<isa::SendRecv>(earlier.instruction.body);
+  gate.Open(visible, meeting ? TimeClass::kPeer : WaitFor(earlier.unit));
   --gate.waiting;
 }
 

@@ -43,6 +43,15 @@ struct GateState {
   std::uint32_t waiting = 0;  // dependencies not yet met
   Tick open_at = 0;           // when the last one met is visible
   TimeClass cause = TimeClass::kStructural;
+
+  // One dependency is visible from `at` on. Of several at one tick the last class in the order of
+  // TimeClass is the cause, whichever is met first.
+  void Open(Tick at, TimeClass because) {
+    if (at < open_at || (at == open_at && because < cause))
+      return;
+    open_at = at;
+    cause = because;
+  }
 };
 
 struct Work;
