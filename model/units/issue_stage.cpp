@@ -51,6 +51,7 @@ void IssueStage::RunKernel() {
   } catch (const sc_core::sc_unwind_exception&) {
     throw;
   } catch (...) {
+    run_.Doing(config_.core, next_);
     run_.Fail(std::current_exception());
   }
 }
@@ -197,6 +198,7 @@ void IssueStage::ReadDone(Work& work) {
 }
 
 void IssueStage::Complete(Work& work) {
+  run_.Doing(work.instruction);
   Check(!work.completed, "an instruction completes once");
   const bool meeting = std::holds_alternative<isa::CoreBarrier>(work.instruction.body) ||
                        std::holds_alternative<isa::SendRecv>(work.instruction.body);

@@ -22,6 +22,7 @@
 #include "model/isa/sink.h"
 #include "model/ops/execute.h"
 #include "model/units/hazard_tracker.h"
+#include "model/units/run_state.h"
 #include "model/units/streams.h"
 
 namespace bwmm::units {
