@@ -58,6 +58,8 @@ void RaceChecker::Observe(const isa::Instruction& instruction, CoreMemory& memor
           .opcode = isa::OpcodeOf(instruction)};
   try {
     std::visit(Visitor{*this, memory}, instruction.body);
+  } catch (const Race&) {
+    throw;
   } catch (const SimError& error) {
     throw SimError("instruction {} ({}) on core {}: {}", instruction.id, now_.opcode,
                    instruction.core, error.what());
@@ -157,13 +159,17 @@ void RaceChecker::Require(const HbmTensor& tensor, std::uint64_t begin, const Ce
   if (earlier.core == now_.core || earlier.barriers < now_.barriers ||
       order_.Orders({earlier.core, earlier.id}, {now_.core, now_.id}))
     return;
-  throw SimError(
-      "race: it {} bytes {}..{} of tensor {}, which instruction {} ({}) on core {} {}; nothing "
-      "orders the two: missing is a core_barrier on {} (or a sendrecv) that comes after "
-      "instruction {} on core {} and before instruction {} on core {}",
-      writes ? "writes" : "reads", begin - tensor.address, cell.end - tensor.address - 1,
-      tensor.name, earlier.id, earlier.opcode, earlier.core, earlier_writes ? "writes" : "reads",
-      tensor.name, earlier.id, earlier.core, now_.id, now_.core);
+  // Which of the two comes second may be chance, so the text does not depend on it.
+  const auto text = [](const Record& record, bool write) {
+    return fmt::format("core {} instruction {} ({}) {} them", record.core, record.id, record.opcode,
+                       write ? "writes" : "reads");
+  };
+  const std::string mine = text(now_, writes), theirs = text(earlier, earlier_writes);
+  throw Race(
+      "race on bytes {}..{} of tensor {}: {}, {}, and nothing orders the two; missing is a "
+      "core_barrier on {} (or a sendrecv) that one of them comes before and the other after",
+      begin - tensor.address, cell.end - tensor.address - 1, tensor.name,
+      now_.core == 0 ? mine : theirs, now_.core == 0 ? theirs : mine, tensor.name);
 }
 
 }  // namespace bwmm::ops

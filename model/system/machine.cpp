@@ -105,7 +105,7 @@ class Machine {
         units::Exchange::Config{.cores = static_cast<int>(config.cores),
                                 .barrier = time_.FromNs(config.link.barrier_ns),
                                 .sendrecv = time_.FromNs(config.link.sendrecv_ns)},
-        memories);
+        run_, memories);
     for (int core = 0; core < config.cores; ++core) {
       cores_[core]->gpsimd().meeting(*exchange_);
       cores_[core]->dma().meeting(*exchange_);
@@ -117,11 +117,11 @@ class Machine {
 
   RunResult Run(SimContext& context) {
     context.Run();
-    if (!run_.failed() && !AllDone()) {
+    if (!run_.error() && !AllDone()) {
       ReportDeadlock();
       context.Run();  // unwinds waiting kernels
     }
-    if (run_.failed())
+    if (run_.error())
       std::rethrow_exception(run_.error());
     if (!options_.listing.empty())
       listing_.WriteTo(options_.listing);

@@ -91,6 +91,7 @@ void DmaUnit::GrantGenerators(Tick now) {
 }
 
 void DmaUnit::Arrive(Transfer& transfer, Tick now) {
+  run_.Doing(transfer.work->instruction);
   ++stats_.transfers;
   transfer.end = now;
   const auto* copy = std::get_if<isa::DmaCopy>(&transfer.work->instruction.body);
@@ -179,7 +180,7 @@ void DmaUnit::ScheduleEnd(Transfer& transfer) {
 }
 
 void DmaUnit::FinishDue() {
-  run_.Guard([&] {
+  run_.Guard(*this, [&] {
     while (!ends_.empty() && std::get<Tick>(ends_.top()) <= Now()) {
       Transfer& transfer = *std::get<Transfer*>(ends_.top());
       ends_.pop();

@@ -25,6 +25,7 @@
 #include "model/units/dma_plan.h"
 #include "model/units/ledger.h"
 #include "model/units/phase_arbiter.h"
+#include "model/units/run_state.h"
 #include "model/units/streams.h"
 
 namespace bwmm::units {

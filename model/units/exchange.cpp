@@ -9,12 +9,13 @@ constexpr std::int64_t kBarrierPipe = -1;
 
 }  // namespace
 
-Exchange::Exchange(sc_core::sc_module_name name, const Config& config,
+Exchange::Exchange(sc_core::sc_module_name name, const Config& config, RunState& run,
                    std::vector<ops::CoreMemory*> memories)
     : sc_module(name),
       gpsimd("gpsimd", config.cores),
       dma("dma", config.cores),
       config_(config),
+      run_(run),
       memories_(std::move(memories)) {}
 
 Exchange::Key Exchange::KeyOf(const Work& work) {
@@ -47,6 +48,7 @@ void Exchange::Sent(Work& work) {
     return;
   const Meeting both = found->second;
   meetings_.erase(found);
+  run_.Doing(both.works[0]->instruction);
   for (const int from : {0, 1}) {
     const auto& out = std::get<isa::SendRecv>(both.works[from]->instruction.body);
     const auto& in = std::get<isa::SendRecv>(both.works[1 - from]->instruction.body);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "model/ops/execute.h"
+#include "model/units/run_state.h"
 #include "model/units/streams.h"
 
 namespace bwmm::units {
@@ -28,7 +29,7 @@ class Exchange final : public sc_core::sc_module, public MeetingIf {
     Tick sendrecv = 0;
   };
 
-  Exchange(sc_core::sc_module_name name, const Config& config,
+  Exchange(sc_core::sc_module_name name, const Config& config, RunState& run,
            std::vector<ops::CoreMemory*> memories);
 
   sc_core::sc_vector<sc_core::sc_port<MeetIf>> gpsimd;  // one per core
@@ -52,6 +53,7 @@ class Exchange final : public sc_core::sc_module, public MeetingIf {
   static Key KeyOf(const Work& work);
 
   const Config config_;
+  RunState& run_;
   std::vector<ops::CoreMemory*> memories_;
   std::map<Key, Meeting> meetings_;
 };

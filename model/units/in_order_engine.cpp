@@ -32,7 +32,7 @@ Tick InOrderEngine::StartTime(const Work& work) const {
 }
 
 void InOrderEngine::Step() {
-  run_.Guard([&] {
+  run_.Guard(*this, [&] {
     FinishDue();
     StartDue();
     ScheduleNext();
@@ -65,6 +65,7 @@ void InOrderEngine::StartDue() {
 }
 
 void InOrderEngine::Start(Work& work) {
+  run_.Doing(work.instruction);
   work.start = Now();
   work.stall = ledger_.Gap(Now(), work.obstacles(Gate::kStart));
   // Of a software DMA the descriptors start here, the DMA itself later.

@@ -14,6 +14,7 @@
 #include "model/ops/execute.h"
 #include "model/units/cost_table.h"
 #include "model/units/ledger.h"
+#include "model/units/run_state.h"
 #include "model/units/streams.h"
 
 namespace bwmm::units {

@@ -35,6 +35,7 @@ void IssueStage::RunKernel() {
   } catch (const sc_core::sc_unwind_exception&) {
     throw;
   } catch (...) {
+    run_.Doing(config_.core, next_);
     run_.Fail(std::current_exception());
   }
 }
@@ -141,11 +142,8 @@ void IssueStage::Meet(Work& earlier, const Dependent& dependent, Tick when) {
       work.software_descriptors && dependent.gate == Gate::kStart ? Unit::kGpSimd : work.unit;
   const bool in_order = earlier.unit == waiting_unit && waiting_unit != Unit::kDma;
   const Tick visible = in_order ? when : when + config_.semaphore;
-  if (visible >= gate.open_at) {
-    const bool meeting = isa::IsMeeting(earlier.instruction.body);
-    gate.open_at = visible;
-    gate.cause = meeting ? TimeClass::kPeer : WaitFor(earlier.unit);
-  }
+  const bool meeting = isa::IsMeeting(earlier.instruction.body);
+  gate.Open(visible, meeting ? TimeClass::kPeer : WaitFor(earlier.unit));
   --gate.waiting;
 }
 
@@ -182,6 +180,7 @@ void IssueStage::ReadDone(Work& work) {
 }
 
 void IssueStage::Complete(Work& work) {
+  run_.Doing(work.instruction);
   Check(!work.completed, "an instruction completes once");
   const bool meeting = isa::IsMeeting(work.instruction.body);
   if (work.unit != Unit::kTensor) {

@@ -23,6 +23,7 @@
 #include "model/isa/program_check.h"
 #include "model/isa/sink.h"
 #include "model/ops/execute.h"
+#include "model/units/run_state.h"
 #include "model/units/streams.h"
 
 namespace bwmm::units {

@@ -5,7 +5,8 @@
 //   ---------|-- control ------|-- dependency ---|-- structural --|---- busy ----|
 //
 // The gap in front of an instruction is cut at the times its obstacles went away; a dependency's
-// class is the unit of the last one to be met. After the last instruction an engine is idle.
+// class is the unit of the last one to become visible. After the last instruction an engine is
+// idle.
 #pragma once
 
 #include <algorithm>

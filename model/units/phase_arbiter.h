@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/units/streams.h"
+#include "model/units/run_state.h"
 #include "model/units/tick.h"
 
 namespace bwmm::units {
@@ -40,7 +40,7 @@ class PhaseArbiter final : public sc_core::sc_module {
 
  private:
   void Run() {
-    run_.Guard([&] {
+    run_.Guard(*this, [&] {
       while (!requests_.empty() && requests_.top().first < Now()) {
         const auto request = requests_.top();
         while (!requests_.empty() && requests_.top() == request)

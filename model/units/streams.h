@@ -9,14 +9,12 @@
 
 #include <array>
 #include <cstdint>
-#include <exception>
 #include <string_view>
 #include <systemc>
 #include <vector>
 
 #include "model/isa/unit.h"
 #include "model/units/ledger.h"
-#include "model/units/stack_bounds.h"
 #include "model/units/tick.h"
 
 namespace bwmm::units {
@@ -34,6 +32,15 @@ struct GateState {
   std::uint32_t waiting = 0;  // dependencies not yet met
   Tick open_at = 0;           // when the last one met is visible
   TimeClass cause = TimeClass::kStructural;
+
+  // One dependency is visible from `at` on. Of several at one tick the last class in the order of
+  // TimeClass is the cause, whichever is met first.
+  void Open(Tick at, TimeClass because) {
+    if (at < open_at || (at == open_at && because < cause))
+      return;
+    open_at = at;
+    cause = because;
+  }
 };
 
 struct Work;
@@ -110,41 +117,6 @@ class MeetIf : public virtual sc_core::sc_interface {
   virtual void Met(Work& work, Tick at) = 0;
   // Both halves of a sendrecv have been moved; it is over at `at`.
   virtual void Exchanged(Work& work, Tick at) = 0;
-};
-
-// One per run: the first error stops everything, and kernels are unwound.
-class RunState {
- public:
-  // Runs a method process; an error ends the run.
-  template <typename F>
-  void Guard(F&& function) {
-    if (failed())
-      return;
-    OnOwnStack();
-    try {
-      function();
-    } catch (...) {
-      Fail(std::current_exception());
-    }
-  }
-  void Fail(std::exception_ptr error) {
-    if (!error_)
-      error_ = std::move(error);
-    Abort();
-  }
-  // Lets waiting kernels unwind.
-  void Abort() {
-    aborted_ = true;
-    abort_event_.notify(sc_core::SC_ZERO_TIME);
-  }
-  bool failed() const { return aborted_; }
-  std::exception_ptr error() const { return error_; }
-  const sc_core::sc_event& abort_event() const { return abort_event_; }
-
- private:
-  bool aborted_ = false;
-  std::exception_ptr error_;
-  sc_core::sc_event abort_event_{"abort"};
 };
 
 }  // namespace bwmm::units

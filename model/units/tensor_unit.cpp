@@ -33,7 +33,7 @@ Tick TensorUnit::StartTime() const {
 }
 
 void TensorUnit::Step() {
-  run_.Guard([&] {
+  run_.Guard(*this, [&] {
     if (Now() % 2 != 0) {
       ProcessEdge();
     } else {
@@ -92,6 +92,7 @@ void TensorUnit::PushDue() {
     Work& work = *queue_.front();
     queue_.pop_front();
     in_engine_.push_back(&work);
+    run_.Doing(work.instruction);
     retire->Observe(work);
     if (const auto* load = std::get_if<isa::LoadStationary>(&work.instruction.body)) {
       Push(*load, work.instruction.id);

@@ -18,6 +18,7 @@
 #include "model/engine/tensor_engine.h"
 #include "model/ops/execute.h"
 #include "model/units/ledger.h"
+#include "model/units/run_state.h"
 #include "model/units/streams.h"
 
 namespace bwmm::units {
