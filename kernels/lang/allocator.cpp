@@ -24,7 +24,7 @@ std::int64_t Allocator::Align(std::int64_t from, std::int64_t bytes) const {
   return crosses || bytes > bank_bytes_ ? RoundUp(from, bank_bytes_) : from;
 }
 
-std::uint64_t Allocator::Allocate(const std::string& name, std::int64_t bytes) {
+Allocator::Range Allocator::Allocate(const std::string& name, std::int64_t bytes) {
   const std::int64_t size = RoundUp(bytes, kGranule);
   std::int64_t start = 0;
   for (const auto& [offset, buffer] : live_) {
@@ -39,15 +39,18 @@ std::uint64_t Allocator::Allocate(const std::string& name, std::int64_t bytes) {
         "{}: buffer {} of {} bytes per partition does not fit, {} of {} are free; live: {}",
         memory_, name, bytes, free_bytes(), bytes_, LiveTable());
   }
-  live_[start] = {.name = name, .bytes = size};
+  const std::uint64_t serial = is_live_.size();
+  is_live_.push_back(true);
+  live_[start] = {.name = name, .bytes = size, .serial = serial};
   used_ += size;
-  return start;
+  return {static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(size), serial};
 }
 
 void Allocator::Free(std::uint64_t offset) {
   const auto it = live_.find(offset);
   Check(it != live_.end(), "a freed buffer is live");
   used_ -= it->second.bytes;
+  is_live_[it->second.serial] = false;
   live_.erase(it);
 }
 

@@ -3,6 +3,14 @@
 #include "model/support/sim_error.h"
 
 namespace bwmm::lang {
+namespace {
+
+void CheckCount(const std::string& name, int count) {
+  if (count < 1)
+    throw SimError("tile {}: {} rotating buffers, allowed 1 or more", name, count);
+}
+
+}  // namespace
 
 Core::Core(isa::Sink& sink)
     : sink_(sink),
@@ -28,8 +36,10 @@ Tile Core::Make(Allocator& allocator, isa::Memory memory, const std::string& nam
     o.dims[i].stride = stride;
     stride *= o.dims[i].size;
   }
-  o.offset = allocator.Allocate(name, stride * SizeOf(dtype));
-  return Tile(allocator, View(name, o));
+  const Allocator::Range range = allocator.Allocate(name, stride * SizeOf(dtype));
+  o.offset = range.offset;
+  sink_.Allocated(memory, range.offset, range.bytes, name);
+  return Tile(sink_, allocator, View(name, o, allocator, range.serial));
 }
 
 Tile Core::Sbuf(const std::string& name, DType dtype, int partitions,
@@ -45,6 +55,7 @@ Tile Core::Psum(const std::string& name, DType dtype, int partitions,
 RotatingTile Core::RotatingSbuf(const std::string& name, int count, DType dtype, int partitions,
                                 std::initializer_list<std::int64_t> dims) {
   RotatingTile tiles;
+  CheckCount(name, count);
   for (int i = 0; i < count; ++i)
     tiles.Add(Sbuf(fmt::format("{}.{}", name, i), dtype, partitions, dims));
   return tiles;
@@ -53,6 +64,7 @@ RotatingTile Core::RotatingSbuf(const std::string& name, int count, DType dtype,
 RotatingTile Core::RotatingPsum(const std::string& name, int count, DType dtype, int partitions,
                                 std::initializer_list<std::int64_t> dims) {
   RotatingTile tiles;
+  CheckCount(name, count);
   for (int i = 0; i < count; ++i)
     tiles.Add(Psum(fmt::format("{}.{}", name, i), dtype, partitions, dims));
   return tiles;

@@ -20,6 +20,7 @@
 #include "kernels/lang/allocator.h"
 #include "kernels/lang/view.h"
 #include "model/isa/sink.h"
+#include "model/support/check.h"
 
 namespace bwmm::lang {
 
@@ -29,13 +30,20 @@ using isa::Engine;
 // A buffer in SBUF or PSUM that frees itself. Move-only; converts to the View of all of it.
 class Tile {
  public:
-  Tile(Allocator& allocator, View view) : allocator_(&allocator), view_(std::move(view)) {}
+  // The tile of a new range, which the sink is told of.
+  Tile(isa::Sink& sink, Allocator& allocator, View view)
+      : sink_(&sink), allocator_(&allocator), view_(std::move(view)) {}
   Tile(Tile&& other) noexcept
-      : allocator_(std::exchange(other.allocator_, nullptr)), view_(std::move(other.view_)) {}
+      : sink_(other.sink_),
+        allocator_(std::exchange(other.allocator_, nullptr)),
+        view_(std::move(other.view_)) {}
   Tile& operator=(Tile&&) = delete;
   ~Tile() {
-    if (allocator_ != nullptr)
-      allocator_->Free(view_.operand().offset);
+    if (allocator_ == nullptr)
+      return;
+    const isa::Operand& operand = view_.operand();
+    sink_->Freed(operand.memory, operand.offset);
+    allocator_->Free(operand.offset);
   }
 
   const View& view() const { return view_; }
@@ -43,6 +51,7 @@ class Tile {
   const View* operator->() const { return &view_; }
 
  private:
+  isa::Sink* sink_;
   Allocator* allocator_;
   View view_;
 };
@@ -51,7 +60,10 @@ class Tile {
 class RotatingTile {
  public:
   void Add(Tile tile) { tiles_.push_back(std::move(tile)); }
-  const View& operator[](std::int64_t i) const { return tiles_[i % tiles_.size()].view(); }
+  const View& operator[](std::int64_t i) const {
+    Check(i >= 0 && !tiles_.empty(), "a rotating tile has buffers, counted from 0");
+    return tiles_[i % tiles_.size()].view();
+  }
   int count() const { return static_cast<int>(tiles_.size()); }
 
  private:

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/lang/allocator.h"
 #include "model/isa/instruction.h"
 
 namespace bwmm::lang {
@@ -22,10 +23,18 @@ class View {
  public:
   View() = default;
   View(std::string name, isa::Operand operand) : name_(std::move(name)), operand_(operand) {}
+  // Of a tile: range `serial` of `allocator`.
+  View(std::string name, isa::Operand operand, const Allocator& allocator, std::uint64_t serial)
+      : name_(std::move(name)), operand_(operand), allocator_(&allocator), serial_(serial) {}
 
   const std::string& name() const { return name_; }
-  const isa::Operand& operand() const { return operand_; }
-  operator const isa::Operand&() const { return operand_; }  // instructions take operands
+  // SimError when the tile is gone: its bytes may be another tile's by now.
+  const isa::Operand& operand() const {
+    if (allocator_ != nullptr && !allocator_->IsLive(serial_))
+      Refuse("used after its tile");
+    return operand_;
+  }
+  operator const isa::Operand&() const { return operand(); }  // instructions take operands
 
   DType dtype() const { return operand_.dtype; }
   int rank() const { return 1 + operand_.rank; }
@@ -59,6 +68,8 @@ class View {
 
   std::string name_;
   isa::Operand operand_;
+  const Allocator* allocator_ = nullptr;
+  std::uint64_t serial_ = 0;
 };
 
 // An HBM tensor of any rank; row-major. Kernels turn it into views.

@@ -55,7 +55,7 @@ void IShardBlocks::RunDynamic(std::int64_t first, const lang::HbmTensor& conditi
     ffn_.Prepare(n);
     Compute(n, false);
     output_.Exchange(n, ffn_.down_bias(n));
-    output_.Finish(false);
+    output_.Finish(n + 1 == end);
     nki_.tensor_scalar(index, index, AluOp::kAdd, 1.0f, Engine::kGpSimd);
   }
 }

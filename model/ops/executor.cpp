@@ -199,9 +199,9 @@ std::uint32_t Core::Emit(isa::Engine engine, isa::Body body) {
   const isa::Instruction instruction{
       .id = next_id_++, .core = id_, .engine = engine, .body = std::move(body)};
   program_check_.Add(instruction);
+  executor_.Admit(instruction, memory_);
   if (memory_check_)
     memory_check_->Observe(instruction, "in program order");
-  executor_.Admit(instruction, memory_);
   Run(instruction);
   return instruction.id;
 }

@@ -27,8 +27,14 @@
 #include "model/isa/sink.h"
 #include "model/ops/execute.h"
 #include "model/ops/order_graph.h"
+#include "model/support/sim_error.h"
 
 namespace bwmm::ops {
+
+class Race : public SimError {
+ public:
+  using SimError::SimError;
+};
 
 class RaceChecker {
  public:
@@ -38,8 +44,8 @@ class RaceChecker {
   void Emitted(const isa::Instruction& instruction, std::vector<isa::Access> accesses);
   void RegisterRead(int core, std::uint32_t register_load);
 
-  // Operands are about to be read. SimError naming both instructions, the bytes and what is
-  // missing; also for a write to a tensor that is the program's input.
+  // Operands are about to be read. Race, naming both instructions, the bytes and what is missing;
+  // SimError for a write to a tensor that is the program's input.
   void Observe(const isa::Instruction& instruction, CoreMemory& memory);
 
  private:

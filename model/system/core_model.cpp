@@ -129,10 +129,11 @@ units::IssueStage::Hooks CoreModel::Hooks(CoreOptions& options) {
 }
 
 void CoreModel::Observe(const isa::Instruction& instruction) {
-  if (checker_)
-    checker_->Observe(instruction, fmt::format("at cycle {}", units::Now() / tensor_period_));
+  // What came too early or too late for a missing barrier is a race before it is anything else.
   if (races_ != nullptr)
     races_->Observe(instruction, memory_);
+  if (checker_)
+    checker_->Observe(instruction, fmt::format("at cycle {}", units::Now() / tensor_period_));
 }
 
 units::Ledger& CoreModel::ledger(units::Unit unit) {

@@ -87,7 +87,7 @@ void CompareWithByteMap(std::int64_t bytes, std::int64_t bank) {
       continue;
     }
     ++allocated;
-    ASSERT_EQ(allocator.Allocate("x", size), static_cast<std::uint64_t>(*expected))
+    ASSERT_EQ(allocator.Allocate("x", size).offset, static_cast<std::uint64_t>(*expected))
         << size << " bytes, step " << i << " seed " << kSeed;
     live.emplace_back(*expected, size);
   }
@@ -116,7 +116,7 @@ TEST(Allocator, RejectsABufferThatDoesNotFitAndListsTheLiveOnesOnOneLine) {
 
 TEST(Allocator, RejectsFreeingTwice) {
   Allocator allocator("sbuf", 1024, 0);
-  const std::uint64_t offset = allocator.Allocate("a", 64);
+  const std::uint64_t offset = allocator.Allocate("a", 64).offset;
   allocator.Free(offset);
   EXPECT_THROW(allocator.Free(offset), CheckFailure);
   EXPECT_EQ(allocator.free_bytes(), 1024);

@@ -27,6 +27,14 @@ class Recorder final : public isa::Sink {
     return id;
   }
   std::int32_t RegisterValue(std::uint32_t id) override { return 1000 + static_cast<int>(id); }
+  void Allocated(isa::Memory memory, std::uint64_t begin, std::uint64_t bytes,
+                 const std::string& name) override {
+    lives.push_back(fmt::format("+{} {} {} {}", memory == isa::Memory::kSbuf ? "sbuf" : "psum",
+                                begin, bytes, name));
+  }
+  void Freed(isa::Memory memory, std::uint64_t begin) override {
+    lives.push_back(fmt::format("-{} {}", memory == isa::Memory::kSbuf ? "sbuf" : "psum", begin));
+  }
 
   template <typename Op>
   const Op& Get(int i) const {
@@ -34,6 +42,7 @@ class Recorder final : public isa::Sink {
   }
 
   std::vector<isa::Instruction> instructions;
+  std::vector<std::string> lives;
 
  private:
   isa::Limits limits_;
@@ -63,6 +72,40 @@ TEST_F(CoreTest, AMovedTileFreesOnce) {
     EXPECT_EQ(nki.free_sbuf_bytes(), all - 64);
   }
   EXPECT_EQ(nki.free_sbuf_bytes(), all);
+}
+
+TEST_F(CoreTest, TellsTheSinkOfEveryTile) {
+  {
+    const Tile a = nki.Sbuf("a", DType::kBf16, 96, {50});  // 100 bytes in granules of 64
+    Tile p = nki.Psum("p", DType::kFp32, 128, {512});
+    const Tile moved = std::move(p);
+  }
+  nki.Sbuf("b", DType::kInt32, 1, {1});
+  EXPECT_THAT(sink.lives, ElementsAre("+sbuf 0 128 a", "+psum 0 2048 p", "-psum 0", "-sbuf 0",
+                                      "+sbuf 0 64 b", "-sbuf 0"));
+}
+
+TEST_F(CoreTest, RejectsAViewThatOutlivesItsTile) {
+  View rows;
+  {
+    const Tile tile = nki.Sbuf("short", DType::kBf16, 128, {64});
+    rows = tile->Slice(1, 0, 32);
+    EXPECT_NO_THROW(nki.memset(rows, 0.0f));
+  }
+  const Tile other = nki.Sbuf("other", DType::kBf16, 128, {64});  // the same bytes
+  EXPECT_THAT(
+      [&] { nki.memset(rows, 0.0f); },
+      ThrowsMessage<SimError>(AllOf(HasSubstr("view of short"), HasSubstr("after its tile"))));
+  EXPECT_THAT([&] { nki.tensor_copy(other, rows.Slice(0, 0, 64)); },
+              ThrowsMessage<SimError>(HasSubstr("view of short")));
+}
+
+TEST_F(CoreTest, RejectsRotatingTilesWithoutBuffers) {
+  EXPECT_THAT([&] { nki.RotatingSbuf("r", 0, DType::kBf16, 128, {64}); },
+              ThrowsMessage<SimError>(HasSubstr("tile r: 0 rotating buffers")));
+  EXPECT_THAT([&] { nki.RotatingPsum("r", -1, DType::kFp32, 128, {64}); },
+              ThrowsMessage<SimError>(HasSubstr("tile r: -1 rotating buffers")));
+  EXPECT_ANY_THROW(RotatingTile()[0]);
 }
 
 TEST_F(CoreTest, RotatingTilesComeInTurn) {

@@ -123,6 +123,38 @@ TEST_F(CheckerTest, RejectsAccumulatingIntoUnwrittenPsum) {
       Observe(isa::MultiplyMoving{.dst = psum, .moving = Sbuf({8}), .accumulate = true}));
 }
 
+TEST_F(CheckerTest, BytesOfANewTileAreUnwritten) {
+  const auto copy = [&](std::uint64_t offset) {
+    return isa::TensorCopy{.dst = Sbuf({8}, 1024), .src = Sbuf({8}, offset)};
+  };
+  checker.Allocated(Memory::kSbuf, 64, 64, "a");
+  Observe(isa::Memset{.dst = Sbuf({64}, 0)});  // bytes 0..127
+  EXPECT_NO_THROW(Observe(copy(64)));
+  // Instruction 9 is the one observed: what is freed before it counts, what comes later does not.
+  checker.Freed(Memory::kSbuf, 64, 10);
+  EXPECT_NO_THROW(Observe(copy(64)));
+  checker.Allocated(Memory::kSbuf, 64, 64, "b");
+  checker.Freed(Memory::kSbuf, 64, 8);
+  ExpectUnwritten(copy(64), "src");
+  ExpectUnwritten(copy(62), "src");
+  EXPECT_NO_THROW(Observe(copy(0)));
+  Observe(isa::Memset{.dst = Sbuf({8}, 64)});
+  EXPECT_NO_THROW(Observe(copy(64)));
+  EXPECT_NO_THROW(Observe(copy(60)));
+}
+
+TEST_F(CheckerTest, RejectsTwoLiveTilesThatOverlap) {
+  checker.Allocated(Memory::kSbuf, 128, 128, "a");
+  checker.Allocated(Memory::kPsum, 128, 128, "other_memory");
+  ExpectRefused([&] { checker.Allocated(Memory::kSbuf, 192, 64, "b"); },
+                {"sbuf: tile b gets bytes 192..255", "tile a owns 128..255"});
+  ExpectRefused([&] { checker.Allocated(Memory::kSbuf, 64, 128, "b"); }, {"tile a owns"});
+  ExpectRefused([&] { checker.Allocated(Memory::kSbuf, 0, 1024, "b"); }, {"tile a owns"});
+  EXPECT_NO_THROW(checker.Allocated(Memory::kSbuf, 256, 64, "c"));
+  checker.Freed(Memory::kSbuf, 128, 0);
+  EXPECT_NO_THROW(checker.Allocated(Memory::kSbuf, 64, 128, "b"));
+}
+
 // One plane of out [64, 2, 8]: rows of 8 with gaps of 8 between them.
 TEST_F(CheckerTest, HbmRowsAreFollowedThroughTheirGaps) {
   Operand plane = Dense(Memory::kHbm, DType::kBf16, 2, {32, 8}, table.address);
