@@ -49,6 +49,8 @@ void AddCommon(CLI::App& command, app::CommonOptions& options) {
   command.add_option("--probe", options.probe, "PE row,column shown in the dump")
       ->capture_default_str();
   command.add_option("--wave-window", options.wave_window, "from:to in TensorEngine cycles");
+  command.add_flag("--unchecked", options.unchecked,
+                   "do not look for races and for reads of unwritten bytes");
   command.add_option("--seed", options.seed, "seed of everything random")
       ->capture_default_str()
       ->check(CLI::Validator(CheckSeed, ""));

@@ -120,6 +120,7 @@ bool RunLayer(const LayerCommand& command) {
   RunReport report;
   report.fidelity = fidelity;
   report.machine = MachineOf(command.common);
+  report.checked = !command.common.unchecked;
   const isa::Limits limits = LimitsOf(report.machine);
   const inputs::LayerConfig model = ModelOf(command);
   LayerJob job({.model = model,
@@ -137,7 +138,7 @@ bool RunLayer(const LayerCommand& command) {
   report.timed = !command.sequential;
   if (command.sequential) {
     report.result.instructions =
-        ops::RunSequentially(limits, job.hbm(), job.program()).instructions;
+        ops::RunSequentially(limits, job.hbm(), job.program(), report.checked).instructions;
   } else {
     report.result = RunMachine(report.machine, fidelity, job.hbm(), job.program(),
                                RunOptionsOf(command.common, report.machine, job.instructions()));

@@ -113,7 +113,7 @@ MachineConfig MachineOf(const CommonOptions& options) {
 
 RunOptions RunOptionsOf(const CommonOptions& options, const MachineConfig& machine,
                         std::uint64_t instructions) {
-  RunOptions run{.listing = options.listing};
+  RunOptions run{.listing = options.listing, .checked = !options.unchecked};
   const bool terminal = isatty(STDERR_FILENO) != 0;
   auto bar = std::make_shared<ProgressBar>(instructions);
   run.progress = [terminal, bar](const Progress& progress) {

@@ -19,6 +19,7 @@ struct CommonOptions {
   std::string probe = "0,0";  // PE row, column
   std::string wave_window;    // "from:to", TensorEngine cycles
   std::uint64_t seed = 1;
+  bool unchecked = false;  // no race checker, no check for unwritten bytes
 };
 
 struct KeyValue {

@@ -127,6 +127,8 @@ std::string ToText(const RunReport& report) {
   } else {
     line("error", "not checked: " + report.error_skipped);
   }
+  if (!report.checked)
+    line("checkers", "off: races and reads of unwritten bytes are not looked for");
   line("checksum", report.checksum.value_or("none (timing moves no tensor data)"));
   line("wall time", fmt::format("{:.2f} s", report.wall_seconds));
   return text;
@@ -145,6 +147,7 @@ void WriteJson(const RunReport& report, const std::string& path) {
   json["seconds_modelled"] = result.seconds_modelled;
   json["wall_seconds"] = report.wall_seconds;
   json["instructions"] = result.instructions;
+  json["checked"] = report.checked;
   json["checksum"] = report.checksum ? nlohmann::json(*report.checksum) : nlohmann::json(nullptr);
   if (report.error) {
     json["error"] = {{"max_row_rel", report.error->max_row_rel},

@@ -33,7 +33,8 @@ struct RunReport {
   std::vector<std::pair<std::string, std::string>> facts;
   std::string variant, model;
   int tokens = 0;
-  bool timed = true;  // false: the sequential executor, which has no cycles
+  bool checked = true;  // for races and reads of unwritten bytes
+  bool timed = true;    // false: the sequential executor, which has no cycles
   Fidelity fidelity = Fidelity::kFast;
   MachineConfig machine;
   RunResult result;

@@ -82,6 +82,7 @@ RunReport Run(const CommonOptions& common, std::string command, ops::Hbm& hbm,
   report.command = std::move(command);
   report.fidelity = FidelityOf(common);
   report.machine = MachineOf(common);
+  report.checked = !common.unchecked;
   const auto start = std::chrono::steady_clock::now();
   report.result = RunMachine(report.machine, report.fidelity, hbm, program,
                              RunOptionsOf(common, report.machine, 0));
