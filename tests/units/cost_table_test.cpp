@@ -85,6 +85,23 @@ TEST(CostTable, FusesSubtractThenMultiplyOfNarrowOperands) {
   EXPECT_EQ(Cycles(Engine::kVector, body), 128);
   body.op0 = isa::AluOp::kAdd;
   EXPECT_EQ(Cycles(Engine::kVector, body), 256);
+  body.op0 = isa::AluOp::kSubtract;
+  body.op1 = isa::AluOp::kAdd;
+  EXPECT_EQ(Cycles(Engine::kVector, body), 256);
+}
+
+TEST(CostTable, FusesOnlyAnEvenNumberOfNarrowElements) {
+  const auto cycles = [](std::int64_t n, DType data, DType tensor) {
+    return Cycles(Engine::kVector, isa::ScalarTensorTensor{.dst = Tile(kBf16, n),
+                                                           .data = Tile(data, n),
+                                                           .op0 = isa::AluOp::kSubtract,
+                                                           .op1 = isa::AluOp::kMultiply,
+                                                           .tensor = Tile(tensor, n)});
+  };
+  EXPECT_EQ(cycles(130, kBf16, kBf16), 130);
+  EXPECT_EQ(cycles(131, kBf16, kBf16), 262);
+  EXPECT_EQ(cycles(130, kFp32, kBf16), 260);
+  EXPECT_EQ(cycles(130, kBf16, kFp32), 260);
 }
 
 TEST(CostTable, ReducesNarrowTensorsAtTwiceTheRate) {
@@ -94,6 +111,23 @@ TEST(CostTable, ReducesNarrowTensorsAtTwiceTheRate) {
   EXPECT_EQ(
       Cycles(Engine::kVector, isa::TensorReduce{.dst = Tile(kFp32, 1), .src = Tile(kBf16, 512)}),
       512);
+  EXPECT_EQ(
+      Cycles(Engine::kVector, isa::TensorReduce{.dst = Tile(kBf16, 1), .src = Tile(kFp32, 512)}),
+      512);
+}
+
+TEST(CostTable, RoundsHalvesOfOddSizesUp) {
+  const auto reduce = [](isa::AluOp op) {
+    return Cycles(Engine::kVector,
+                  isa::TensorReduce{.op = op, .dst = Tile(kBf16, 1), .src = Tile(kBf16, 513)});
+  };
+  EXPECT_EQ(reduce(isa::AluOp::kAdd), 257);
+  EXPECT_EQ(reduce(isa::AluOp::kMax), 257);
+  EXPECT_EQ(reduce(isa::AluOp::kMin), 513);
+  EXPECT_EQ(Cycles(Engine::kVector, isa::Memset{.dst = Tile(kBf16, 513)}), 257);
+  EXPECT_EQ(
+      Cycles(Engine::kVector, isa::TensorCopy{.dst = Tile(kBf16, 513), .src = Tile(kBf16, 513)}),
+      129);
 }
 
 TEST(CostTable, ZeroesNarrowTensorsAtTwiceTheRate) {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <array>
 
 namespace bwmm::units {
 namespace {
@@ -22,8 +22,8 @@ Operand Tile(Memory memory, DType dtype, std::int64_t partitions, std::int64_t f
   return operand;
 }
 
-std::vector<DmaPart> Plan(isa::Body body, std::int64_t rows_moved = 0) {
-  return PlanTransfer({.body = std::move(body)}, rows_moved, {});
+std::vector<DmaPart> Plan(isa::Body body, std::int64_t rows_moved = 0, const DmaShape& shape = {}) {
+  return PlanTransfer({.body = std::move(body)}, rows_moved, shape);
 }
 
 TEST(DmaPlan, GivesEachEngineItsEightPartitions) {
@@ -112,6 +112,117 @@ TEST(DmaPlan, ComputesAtHalfTheCopyRate) {
   EXPECT_EQ(bytes, 2 * 2 * 65536);
   EXPECT_EQ(read, 2 * 65536);
   EXPECT_EQ(written, 65536);
+}
+
+TEST(DmaPlan, GivesTheRemainderOfASplitToSomebody) {
+  // 5003 elements over 16 engines: part k ends behind element 5003 (k + 1) / 16, rounded down.
+  const auto parts = Plan(isa::DmaCopy{.dst = Tile(Memory::kHbm, DType::kBf16, 1, 5003),
+                                       .src = Tile(Memory::kHbm, DType::kBf16, 1, 5003)});
+  ASSERT_EQ(parts.size(), 16u);
+  std::int64_t before = 0;
+  for (int k = 0; k < 16; ++k) {
+    const std::int64_t end = 5003 * (k + 1) / 16;
+    EXPECT_EQ(parts[k].engine, k);
+    EXPECT_EQ(parts[k].bytes, 2 * (end - before));
+    EXPECT_EQ(parts[k].hbm_read, 2 * (end - before));
+    EXPECT_EQ(parts[k].hbm_write, 2 * (end - before));
+    before = end;
+  }
+  EXPECT_EQ(before, 5003);
+}
+
+TEST(DmaPlan, CutsARunOfHbmIntoPiecesOfAtLeast512Bytes) {
+  const auto pieces = [](std::int64_t bytes) {
+    return Plan(isa::DmaCopy{.dst = Tile(Memory::kHbm, DType::kUint8, 1, bytes),
+                             .src = Tile(Memory::kHbm, DType::kUint8, 1, bytes)})
+        .size();
+  };
+  EXPECT_EQ(pieces(100), 1u);
+  EXPECT_EQ(pieces(1023), 1u);
+  EXPECT_EQ(pieces(1024), 2u);
+  EXPECT_EQ(pieces(16 * 512 - 1), 15u);
+  EXPECT_EQ(pieces(100000), 16u);
+}
+
+TEST(DmaPlan, SpreadsManyRowsOfHbmEvenlyOverTheEngines) {
+  // 100 rows with gaps are 100 descriptors; row u goes to engine 16 u / 100, rounded down.
+  const auto parts = Plan(isa::DmaCopy{.dst = Tile(Memory::kHbm, DType::kFp32, 100, 8, 64),
+                                       .src = Tile(Memory::kHbm, DType::kFp32, 100, 8, 8)});
+  std::array<std::int64_t, 16> rows{};
+  for (int u = 0; u < 100; ++u)
+    ++rows[16 * u / 100];
+  ASSERT_EQ(parts.size(), 16u);
+  std::uint64_t row = 0;
+  for (int k = 0; k < 16; ++k) {
+    EXPECT_EQ(parts[k].engine, k);
+    EXPECT_EQ(parts[k].descriptors, rows[k]);
+    EXPECT_EQ(parts[k].bytes, rows[k] * 32);
+    EXPECT_EQ(parts[k].read_address, row * 32);
+    EXPECT_EQ(parts[k].write_address, row * 256);
+    row += static_cast<std::uint64_t>(rows[k]);
+  }
+}
+
+TEST(DmaPlan, RoundsThePartitionsOfAnEngineUp) {
+  // 128 partitions over 10 engines: 13 each, so partition 40 belongs to engine 3.
+  Operand dst = Tile(Memory::kSbuf, DType::kFp32, 24, 4);
+  dst.partition = 40;
+  const auto parts =
+      Plan(isa::DmaCopy{.dst = dst, .src = Tile(Memory::kHbm, DType::kFp32, 24, 4, 4)}, 0,
+           {.engines = 10});
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].engine, 3);
+  EXPECT_EQ(parts[0].bytes, (52 - 40) * 16);
+  EXPECT_EQ(parts[1].engine, 4);
+  EXPECT_EQ(parts[1].bytes, 12 * 16);
+}
+
+TEST(DmaPlan, ComputesAtTheRateOfTheMachine) {
+  isa::DmaCompute add{.dst = Tile(Memory::kSbuf, DType::kFp32, 1, 25)};
+  add.sources = {Tile(Memory::kHbm, DType::kFp32, 1, 25)};
+  // 100 bytes at 100 %, 40 % and 30 % of the rate, rounded up.
+  EXPECT_EQ(Plan(add, 0, {.compute_percent = 100}).at(0).bytes, 100);
+  EXPECT_EQ(Plan(add, 0, {.compute_percent = 40}).at(0).bytes, 250);
+  EXPECT_EQ(Plan(add, 0, {.compute_percent = 30}).at(0).bytes, 334);
+  // Copies know no such rate.
+  EXPECT_EQ(Plan(isa::DmaCopy{.dst = add.dst, .src = add.sources[0]}, 0, {.compute_percent = 40})
+                .at(0)
+                .bytes,
+            100);
+}
+
+TEST(DmaPlan, CountsASourceFarWiderThanTheRest) {
+  isa::DmaCompute add{.dst = Tile(Memory::kSbuf, DType::kBf16, 1, 32)};
+  add.sources = {Tile(Memory::kHbm, DType::kBf16, 1, 32), Tile(Memory::kSbuf, DType::kFp32, 1, 32)};
+  const DmaPart part = Plan(add, 0, {.compute_percent = 100}).at(0);
+  EXPECT_EQ(part.bytes, 2 * 32 * 4) << "each source at the widest element";
+  EXPECT_EQ(part.descriptors, 2);
+  EXPECT_EQ(part.hbm_read, 32 * 2) << "one of them lies in SBUF";
+}
+
+TEST(DmaPlan, SendsWhatTheSourceHolds) {
+  Operand src = Tile(Memory::kSbuf, DType::kBf16, 16, 64);
+  src.partition = 16;
+  const auto parts =
+      Plan(isa::SendRecv{.dst = Tile(Memory::kSbuf, DType::kBf16, 16, 64), .src = src});
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].engine, 2);
+  EXPECT_EQ(parts[0].bytes, 8 * 128);
+  EXPECT_EQ(parts[0].descriptors, 8);
+  EXPECT_EQ(parts[0].hbm_read + parts[0].hbm_write, 0);
+}
+
+TEST(DmaPlan, KeepsScatteredRowsApart) {
+  isa::DmaCopy scatter{.dst = Tile(Memory::kHbm, DType::kBf16, 8, 64, 64),
+                       .src = Tile(Memory::kSbuf, DType::kBf16, 8, 64)};
+  scatter.dst.offset = 4096;
+  scatter.scatter = isa::VectorOffset{.index = Tile(Memory::kSbuf, DType::kInt32, 8, 1)};
+  const auto parts = Plan(scatter, 6);
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(parts[0].bytes, 6 * 128);
+  EXPECT_EQ(parts[0].descriptors, 6);
+  EXPECT_EQ(parts[0].hbm_write, 6 * 128);
+  EXPECT_EQ(parts[0].write_address, 4096u) << "the table's: which rows is not known here";
 }
 
 TEST(DmaPlan, ConservesBytesForOddShapes) {
