@@ -8,8 +8,9 @@
 
 It works in a copy of the tree under build/mutants, and begins where the last run ended: a mutant
 with a result is not tried again before its text changes (--again tries it). The tests have to pass
-without a fault first. A test that runs out of --timeout has noticed. A survivor has a second chance with the tests of --second. A fault that does
-not compile counts as neither. --wrap puts a command before every build and every test.
+without a fault first. A test that runs out of --timeout has noticed. A survivor has a second chance
+with the tests of --second. A fault that does not compile counts as neither. --wrap puts a command
+before every build and every test.
 """
 
 import argparse
