@@ -61,6 +61,7 @@ class Copy:
                      "-DCMAKE_BUILD_TYPE=Release", check=True)
         self.targets = self.targets_of_tests()
         self.sound = set()
+        self.said = ""
 
     def command(self, *arguments, check=False):
         result = subprocess.run([*self.wrap, *map(str, arguments)], capture_output=True, text=True,
@@ -89,7 +90,8 @@ class Copy:
             return
         exactly = "^(" + "|".join(map(re.escape, names)) + ")$"
         if not self.compile(exactly):
-            sys.exit(f"mutate: {', '.join(names)}: do not build without a fault")
+            sys.exit(f"mutate: {', '.join(names)}: do not build without a fault\n"
+                     + self.said)
         if failure := self.first_failure(exactly):
             sys.exit(f"mutate: {failure} fails without a fault")
         self.sound.update(names)
@@ -98,8 +100,10 @@ class Copy:
         targets = sorted({target for name in self.names(tests) for target in self.targets[name]})
         if not targets:
             return True
-        return self.command("cmake", "--build", self.build, "--parallel", self.jobs, "--target",
-                            *targets).returncode == 0
+        result = self.command("cmake", "--build", self.build, "--parallel", self.jobs, "--target",
+                              *targets)
+        self.said = result.stdout[-2000:] + result.stderr[-2000:]
+        return result.returncode == 0
 
     def first_failure(self, tests):
         """The ctest entry that fails first, or None."""
