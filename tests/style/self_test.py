@@ -7,6 +7,20 @@ import sys
 import tempfile
 import unittest
 
+BLOCK = """id: {id}
+file: model/isa/operand.h
+test: {test}
+--- old
+{old}+++ new
+{new}===
+"""
+INCLUDE = '#include "model/support/check.h"\n'
+
+
+def block(id="a", test="^isa.text$", old=INCLUDE, new="\n"):
+    return BLOCK.format(id=id, test=test, old=old, new=new)
+
+
 HERE = pathlib.Path(__file__).resolve().parent
 CLEAN = {
     "model/support/check.h": "#pragma once\n",
@@ -16,6 +30,7 @@ CLEAN = {
     "kernels/moe_cte/block_ref.cpp": '#include "kernels/moe_cte/block_ref.h"\n',
     "tests/isa/CMakeLists.txt": (
         "foreach(unit operand text)\nbwmm_test(isa ${unit})\nendforeach()\n"),
+    "tests/mutants/isa.txt": "# Faults.\n\n" + block(),
     "README.md": "# Title\n[self](#title) `model/isa/operand.h` `isa.operand` `isa.text`\n",
 }
 
@@ -41,13 +56,13 @@ class SelfTest(unittest.TestCase):
         self.assertIn(f"{name}:{line}: ", result.stdout)
 
     def test_clean_tree_passes_every_check(self):
-        for check in ("layers", "size", "markers", "docs"):
+        for check in ("layers", "size", "markers", "docs", "mutants"):
             result = run(check, {})
             self.assertEqual(result.returncode, 0, check + result.stdout + result.stderr)
 
     def test_an_empty_tree_is_a_failure(self):
         with tempfile.TemporaryDirectory() as root:
-            for check in ("layers", "size", "markers", "docs"):
+            for check in ("layers", "size", "markers", "docs", "mutants"):
                 result = run_in(root, check)
                 self.assertNotEqual(result.returncode, 0, check)
 
@@ -97,6 +112,18 @@ class SelfTest(unittest.TestCase):
         result = run("docs", {"a.md": quote % '#include "model/support/check.h"'})
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assert_finds("docs", "a.md", 2, quote % "int gone;")
+
+    def test_mutants_finds_what_does_not_fit_the_tree(self):
+        for text in (block(old="int gone;\n"), block(test="^isa.gone$"), block(new=INCLUDE),
+                     block().replace("operand.h", "gone.h"),
+                     block().replace("test:", "tests:")):
+            self.assert_finds("mutants", "tests/mutants/b.txt", 2,
+                              "\n" + text.replace("id: a", "id: b"))
+        self.assert_finds("mutants", "tests/mutants/z.txt", 1, block())  # the id stands in isa.txt
+        result = run("mutants", {"model/isa/operand.h": INCLUDE + INCLUDE})
+        self.assertIn("stands 2 times", result.stdout)
+        result = run("mutants", {"tests/mutants/b.txt": block(id="b").replace("+++ new\n", "")})
+        self.assertEqual(result.returncode, 1, result.stdout)
 
 
 if __name__ == "__main__":
