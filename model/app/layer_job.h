@@ -56,9 +56,20 @@ class LayerJob {
   inputs::HostTensor Output();
   // Any tensor the kernel wrote, whole: checkpoints.
   const ops::HbmTensor& tensor(const std::string& name) { return hbm_.Find(name); }
-  // Multiply-adds the reference needs.
+  // Rows of tokens, each with its expert, that the layer computes.
+  std::int64_t rows() const;
+  // Blocks with at least one of them.
+  int live_blocks() const;
+  // Multiply-adds of those rows without any padding, and with that of H and I: the reference's.
+  double UsefulWork() const;
   double ReferenceWork() const;
-  reference::Comparison Compare();
+  // What the result must be. Takes the tensors out of HBM, which can run no more. `worst_case`: a
+  // bound of magnitudes alone, without statistics.
+  reference::MoeCteResult Expected(bool worst_case = false);
+  reference::Comparison CompareWith(const reference::MoeCteResult& expected);
+  reference::Comparison Compare(bool worst_case = false) {
+    return CompareWith(Expected(worst_case));
+  }
 
  private:
   // Shapes only, not yet dry run.

@@ -49,6 +49,8 @@ class RaceChecker {
   void Observe(const isa::Instruction& instruction, CoreMemory& memory);
 
  private:
+  static constexpr int kMostReads = 32;  // kept of the reads of one place
+
   struct Record {
     int core = 0;
     std::uint32_t id = 0;
@@ -76,6 +78,7 @@ class RaceChecker {
   // Makes [begin, end) a whole number of cells and answers the first.
   static Cells::iterator Cut(Cells& cells, std::uint64_t begin, std::uint64_t end);
   void Read(const HbmTensor& tensor, const Tensor& shadow, std::uint64_t begin, Cell& cell);
+  static void Thin(const Tensor& shadow, std::vector<Record>& reads);
   void Write(const HbmTensor& tensor, std::uint64_t begin, Cell& cell);
   void Require(const HbmTensor& tensor, std::uint64_t begin, const Cell& cell,
                const Record& earlier, bool earlier_writes, bool writes);

@@ -182,6 +182,24 @@ TEST_F(RaceTest, GatheredRowsAreTheRowsOfTheirIndices) {
   EXPECT_THAT(Run(scatter(0), Nothing, scatter(3)), HasSubstr("race on bytes 384..511"));
 }
 
+// However many reads there were, by either core, the write behind them races with.
+TEST_F(RaceTest, RejectsAWriteBehindManyReads) {
+  for (const int writer : {0, 1}) {
+    const std::string text = Run([&](isa::Sink& sink) {
+      sink.Emit(Engine::kVector, isa::Memset{.dst = tile});
+      if (sink.core() != writer)
+        Load(4)(sink);
+      else
+        for (int i = 0; i < 500; ++i)
+          Load(4)(sink);
+      Barrier(other)(sink);
+      if (sink.core() == writer)
+        Store(4)(sink);
+    });
+    EXPECT_THAT(text, HasSubstr(fmt::format("core {} instruction 1 (dma_copy) reads", 1 - writer)));
+  }
+}
+
 TEST_F(RaceTest, PaddingRowsAreNobodys) {
   table.padding_from = 100 * kColumns * 2;
   EXPECT_EQ(Run(Store(100, 8), Nothing, Store(100, 8)), "");

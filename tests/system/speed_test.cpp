@@ -37,14 +37,16 @@ void Layer(isa::Sink& sink, const ops::HbmTensor& weights, const ops::HbmTensor&
         isa::Engine::kScalar,
         isa::ActivationOp{.dst = result, .src = PsumTile(DType::kFp32, (s % 8) * 2048, 128, 512)});
     sink.Emit(isa::Engine::kVector, isa::TensorTensor{.dst = result, .a = result, .b = result});
-    sink.Emit(isa::Engine::kSync, isa::DmaCopy{.dst = Rows(out, s % 16 * 128, 128), .src = result});
+    sink.Emit(
+        isa::Engine::kSync,
+        isa::DmaCopy{.dst = Rows(out, sink.core() * 2048 + s % 16 * 128, 128), .src = result});
   }
 }
 
 TEST(Speed, SimulatesTwoHundredThousandInstructionsInSeconds) {
   ops::Hbm hbm;
   const auto& weights = hbm.Allocate("weights", DType::kBf16, {2048, 1024}, false);
-  const auto& out = hbm.Allocate("out", DType::kBf16, {2048, 512}, false);
+  const auto& out = hbm.Allocate("out", DType::kBf16, {4096, 512}, false);
   const auto start = std::chrono::steady_clock::now();
   const RunResult result = RunMachine(LoadMachine("trn3"), Fidelity::kTiming, hbm,
                                       [&](isa::Sink& sink) { Layer(sink, weights, out, 2800); });
