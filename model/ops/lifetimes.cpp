@@ -19,31 +19,12 @@ void Lifetimes::Freed(std::uint64_t begin, std::uint32_t position) {
   const auto tile = live_.find(begin);
   if (tile == live_.end())
     return;
-  for (std::uint64_t granule = begin / kGranule; granule * kGranule < tile->second.end; ++granule)
+  const auto end = static_cast<std::int64_t>(tile->second.end);
+  for (std::int64_t granule = static_cast<std::int64_t>(begin) / kGranule; granule * kGranule < end;
+       ++granule)
     frees_[granule].push_back(position);
   any_ = true;
   live_.erase(tile);
-}
-
-std::uint8_t Lifetimes::GenerationAt(std::uint64_t at, std::uint32_t position,
-                                     std::uint64_t& end) const {
-  end = frees_.size() * kGranule;
-  if (!any_)
-    return 0;
-  const auto generation = [&](std::uint64_t granule) {
-    const std::vector<std::uint32_t>& positions = frees_[granule];
-    auto count = positions.size();
-    while (count > 0 && positions[count - 1] > position)
-      --count;
-    return count;
-  };
-  std::uint64_t granule = at / kGranule;
-  const std::size_t here = generation(granule);
-  while (++granule < frees_.size() && generation(granule) == here) {
-  }
-  end = granule * kGranule;
-  // 0 stands for "never written" in a checker's map, so there is one value less than a byte has.
-  return static_cast<std::uint8_t>(here % 255);
 }
 
 }  // namespace bwmm::ops

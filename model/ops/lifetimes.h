@@ -26,16 +26,38 @@ class Lifetimes {
   void Allocated(std::uint64_t begin, std::uint64_t bytes, const std::string& tile);
   void Freed(std::uint64_t begin, std::uint32_t position);
 
-  // How often byte `at` had been freed before the instruction at `position`; `end` becomes one past
-  // the last byte of which the same is true.
-  std::uint8_t GenerationAt(std::uint64_t at, std::uint32_t position, std::uint64_t& end) const;
+  // Calls f(begin, end, generation) for each stretch of [begin, end) that had been freed equally
+  // often before the instruction at `position`.
+  template <typename F>
+  void ForEachGeneration(std::int64_t begin, std::int64_t end, std::uint32_t position, F f) const {
+    while (begin < end) {
+      const std::uint8_t generation = GenerationOf(begin / kGranule, position);
+      std::int64_t next = (begin / kGranule + 1) * kGranule;
+      if (!any_)
+        next = end;
+      while (next < end && GenerationOf(next / kGranule, position) == generation)
+        next += kGranule;
+      next = std::min(next, end);
+      f(begin, next, generation);
+      begin = next;
+    }
+  }
 
  private:
-  static constexpr std::uint64_t kGranule = 64;  // the allocator's
+  static constexpr std::int64_t kGranule = 64;  // the allocator's
   struct Tile {
     std::uint64_t end = 0;
     std::string name;
   };
+
+  // Modulo 255, so that a checker's byte has a value left for "never written".
+  std::uint8_t GenerationOf(std::int64_t granule, std::uint32_t position) const {
+    const std::vector<std::uint32_t>& positions = frees_[granule];
+    auto count = positions.size();
+    while (count > 0 && positions[count - 1] > position)
+      --count;
+    return static_cast<std::uint8_t>(count % 255);
+  }
 
   std::string name_;
   std::map<std::uint64_t, Tile> live_;             // by first byte

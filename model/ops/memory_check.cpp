@@ -38,19 +38,22 @@ void MemoryChecker::ForEachStretch(const isa::Operand& operand, F f) const {
   const bool sbuf = operand.memory == isa::Memory::kSbuf;
   const std::int64_t pitch = sbuf ? sbuf_bytes_ : psum_bytes_;
   const Lifetimes& lifetimes = sbuf ? sbuf_lifetimes_ : psum_lifetimes_;
-  ForEachRun(operand, pitch, [&](std::int64_t first, std::int64_t bytes) {
-    const auto partition = static_cast<std::uint64_t>(first / pitch * pitch);
-    std::uint64_t at = static_cast<std::uint64_t>(first) - partition;
-    const std::uint64_t last = at + static_cast<std::uint64_t>(bytes);
-    while (at < last) {
-      std::uint64_t end = 0;
-      const int mark = 1 + lifetimes.GenerationAt(at, position_, end);
-      end = std::min(end, last);
-      f(static_cast<std::int64_t>(partition + at), static_cast<std::int64_t>(end - at),
-        static_cast<std::uint8_t>(mark));
-      at = end;
-    }
+  // The same in every partition.
+  isa::Operand row = operand;
+  row.partition = 0;
+  row.partitions = 1;
+  stretches_.clear();
+  ForEachRun(row, pitch, [&](std::int64_t first, std::int64_t bytes) {
+    lifetimes.ForEachGeneration(first, first + bytes, position_,
+                                [&](std::int64_t begin, std::int64_t end, std::uint8_t generation) {
+                                  stretches_.push_back({begin, end - begin, generation});
+                                });
   });
+  for (std::int64_t p = operand.partition; p < operand.partition + operand.partitions; ++p) {
+    for (const Stretch& stretch : stretches_)
+      f(p * pitch + stretch.begin, stretch.bytes,
+        static_cast<std::uint8_t>(1 + stretch.generation));
+  }
 }
 
 // Calls f(map, first word, one past the last word) for each run in a tensor that has a map.

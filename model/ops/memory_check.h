@@ -49,6 +49,11 @@ class MemoryChecker {
   std::vector<std::uint8_t> sbuf_written_, psum_written_;
   Lifetimes sbuf_lifetimes_, psum_lifetimes_;
   std::uint32_t position_ = 0;  // of the instruction being observed
+  struct Stretch {
+    std::int64_t begin, bytes;
+    std::uint8_t generation;
+  };
+  mutable std::vector<Stretch> stretches_;  // of one partition of an operand
 };
 
 }  // namespace bwmm::ops
