@@ -16,11 +16,14 @@
 #include <limits>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "model/app/interrupt.h"
 #include "model/app/layer_command.h"
 #include "model/app/list_command.h"
+#include "model/app/rerun_command.h"
 #include "model/app/tensor_command.h"
+#include "model/app/version.h"
 #include "model/support/sim_error.h"
 
 namespace {
@@ -63,8 +66,10 @@ void PrintError(std::string text) {
   fmt::print(stderr, "bwmm: {}\n", text);
 }
 
-int Run(int argc, char** argv) {
+// With `captured_json` a run's JSON report goes there, and nothing is printed.
+int Run(int argc, const char* const* argv, std::string* captured_json = nullptr) {
   CLI::App cli{"bwmm: a two-core MX accelerator running Mixture-of-Experts prefill kernels"};
+  cli.set_version_flag("--version", std::string(app::Version()));
   cli.require_subcommand(1);
   // What the chosen subcommand does; false when a check failed.
   std::function<bool()> action;
@@ -78,7 +83,7 @@ int Run(int argc, char** argv) {
   run->add_option("--tokens", layer.tokens, "tokens of the layer")->capture_default_str();
   run->add_option("--block-size", layer.block_size, "rows of a block")->capture_default_str();
   run->add_option("--routing", layer.routing, "CSV file: token,slot,expert,weight");
-  run->add_option("--check", layer.check, "double-precision reference: auto, on, off")
+  run->add_option("--check", layer.check, "double-precision reference: auto, on, worst_case, off")
       ->capture_default_str();
   run->add_option("--output", layer.output, "write the result (.npy, .safetensors)");
   run->add_flag("--sequential", layer.sequential, "run on the sequential executor, without time");
@@ -122,11 +127,33 @@ int Run(int argc, char** argv) {
     };
   });
 
+  std::string report;
+  CLI::App* rerun = cli.add_subcommand("rerun", "repeat the run of a JSON report and compare");
+  rerun->add_option("report", report, "what --json wrote")->required();
+  rerun->callback([&] {
+    action = [&] {
+      return app::Rerun(report, [&](const std::vector<std::string>& arguments) {
+        std::vector<const char*> words = {argv[0]};
+        for (const std::string& argument : arguments)
+          words.push_back(argument.c_str());
+        std::string json;
+        Run(static_cast<int>(words.size()), words.data(), &json);
+        return json;
+      });
+    };
+  });
+  for (app::CommonOptions* options : {&layer.common, &matmul.common, &quantize.common}) {
+    options->arguments.assign(argv + 1, argv + argc);
+    options->captured_json = captured_json;
+  }
+
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    if (captured_json != nullptr)
+      throw SimError("{}: arguments: {}", report, error.what());
     if (error.get_exit_code() == 0)
-      return cli.exit(error);  // --help
+      return cli.exit(error);  // --help, --version
     PrintError(error.what());
     return 2;
   }

@@ -73,9 +73,10 @@ std::vector<DownPass> DownPasses(const MoeCteProblem& problem) {
 
 // One of gate and up for all rows and one panel of columns: value and bound before the bias.
 struct ExpertEvaluator::Projection {
-  Projection(int rows) : value(rows, kColumns), error(rows, kColumns) {}
+  Projection(int rows) : value(rows, kColumns), error(rows, kColumns), reach(rows, kColumns) {}
   Matrix value;
   Matrix error;
+  Matrix reach;  // no step on the way is larger
 };
 
 Matrix ExpertEvaluator::GatherHidden(int expert, std::span<const std::int32_t> tokens) const {
@@ -88,9 +89,7 @@ Matrix ExpertEvaluator::GatherHidden(int expert, std::span<const std::int32_t> t
     for (int h = 0; h < hidden; ++h) {
       const double value = DecodeBf16(problem_.hidden_rows[t * hidden + h]);
       row[weights_.OrderOfHidden(h)] =
-          problem_.scaling == Scaling::kPre
-              ? RoundToBf16(static_cast<double>(static_cast<float>(value * affinity)))
-              : value;
+          problem_.scaling == Scaling::kPre ? RoundToBf16(RoundToFp32(value * affinity)) : value;
     }
     if (!weights_.mx())
       continue;
@@ -110,6 +109,7 @@ void ExpertEvaluator::Project(int expert, int half, int column, const Matrix& x,
   const auto panel = std::make_unique<Panel>();
   std::vector<PanelSums> sums(rows);
   std::array<double, kColumns> norm_squared{};
+  std::vector<double> x_squared(rows);
   const int passes = (problem_.hidden + kPassRows - 1) / kPassRows;
   for (int pass = 0; pass < passes; ++pass) {
     const int depth = weights_.ReadGateUp(expert, half, pass, column, *panel);
@@ -122,6 +122,7 @@ void ExpertEvaluator::Project(int expert, int half, int column, const Matrix& x,
     }
     for (int r = 0; r < rows; ++r) {
       const double x_norm = Norm(x[r] + pass * kPassRows, depth);
+      x_squared[r] += Square(x_norm);
       for (int c = 0; c < kColumns; ++c) {
         out.value[r][c] += sums[r].value[c];
         if (weights_.mx()) {  // the bf16 accumulator rounds after every pass
@@ -132,16 +133,23 @@ void ExpertEvaluator::Project(int expert, int half, int column, const Matrix& x,
       }
     }
   }
-  if (weights_.mx())
-    return;
   const int steps = problem_.hidden + problem_.hidden / 128 + 2;
   for (int r = 0; r < rows; ++r) {
-    const double x_norm = Norm(x[r], problem_.hidden);
+    const double x_norm = std::sqrt(x_squared[r]);
     for (int c = 0; c < kColumns; ++c) {
-      out.error[r][c] =
-          RunningSumError(x_norm * std::sqrt(norm_squared[c]), steps, problem_.worst_case);
+      const double norms = x_norm * std::sqrt(norm_squared[c]);
+      if (!weights_.mx())
+        out.error[r][c] = RunningSumError(norms, steps, problem_.worst_case);
+      out.reach[r][c] = UnscaledReach(norms, x_norm, problem_.hidden) + out.error[r][c];
     }
   }
+}
+
+double ExpertEvaluator::UnscaledReach(double norms, double x_norm, int depth) const {
+  constexpr double kLargestE4M3Fn = 448;
+  return problem_.weights == Weights::kFp8E4M3Fn
+             ? norms + x_norm * kLargestE4M3Fn * std::sqrt(depth)
+             : norms;
 }
 
 double ExpertEvaluator::Bias(int expert, int half, int i) const {
@@ -165,6 +173,7 @@ void ExpertEvaluator::GateUpColumns(int expert, int column, const Matrix& x,
   Project(expert, 1, column, x, up);
   const double unit = weights_.mx() ? kUnitBf16 : kUnitFp32;  // of the sum with the bias
   const int columns = std::min(kColumns, problem_.intermediate - column);
+  std::vector<Spot> spots;
   for (int c = 0; c < columns; ++c) {
     const double gate_bias = Bias(expert, 0, column + c);
     const double up_bias = Bias(expert, 1, column + c);
@@ -188,17 +197,29 @@ void ExpertEvaluator::GateUpColumns(int expert, int column, const Matrix& x,
       out.value[r][at] = y;
       out.error[r][at] = y_error;
       out.variance[r][at] = VarianceOf(y_error);
+      const double reach = gate.reach[r][c] + up.reach[r][c] + std::abs(gate_bias) +
+                           std::abs(up_bias) + std::abs(a) + a_error + std::abs(y) + y_error;
+      if (!(reach < kSafeMagnitude))
+        spots.push_back({r, c});
     }
   }
+  GateUpOutcomes(expert, column, x, spots, out);
 }
 
 // quantize_mx of the machine's intermediate: at most half a step of the scale its largest possible
-// magnitude gives.
+// magnitude gives; a block with a value that is no number is NaN.
 void ExpertEvaluator::AddQuantisation(int row, Intermediate& out) const {
   double* error = out.error[row];
   double* variance = out.variance[row];
   const double* value = out.value[row];
   for (int k = 0; k < problem_.intermediate; k += kBlock) {
+    std::uint8_t* const outcomes = out.outcomes[row] + k;
+    const auto is_number = [](std::uint8_t can) { return can == kFinite; };
+    if (!std::all_of(outcomes, outcomes + kBlock, is_number)) {
+      const auto can_be = [](std::uint8_t can) { return (can & kFinite) != 0; };
+      const bool can_all = std::all_of(outcomes, outcomes + kBlock, can_be);
+      std::fill_n(outcomes, kBlock, can_all ? kNaN | kFinite : kNaN);
+    }
     double amax = 0;
     for (int j = k; j < k + kBlock; ++j)
       amax = std::max(amax, std::abs(value[j]) + error[j]);
@@ -267,8 +288,18 @@ void ExpertEvaluator::SumDown(int expert, int column, const Intermediate& y, Dow
   }
 }
 
+double ExpertEvaluator::DownBias(int expert, int h) const {
+  const std::size_t at = std::size_t(expert) * problem_.hidden + h;
+  return problem_.down_bias == nullptr ? 0 : DecodeBf16(problem_.down_bias[at]);
+}
+
+bool ExpertEvaluator::Intermediate::AllFinite(int row) const {
+  const auto first = outcomes[row];
+  return std::all_of(first, first + outcomes.columns, [](auto can) { return can == kFinite; });
+}
+
 void ExpertEvaluator::DownColumns(int expert, int column, const Intermediate& y,
-                                  ExpertResult& out) const {
+                                  std::span<const double> affinities, ExpertResult& out) const {
   const int rows = static_cast<int>(y.value.data.size()) / y.value.columns;
   DownSums sums(rows);
   SumDown(expert, column, y, sums);
@@ -277,9 +308,16 @@ void ExpertEvaluator::DownColumns(int expert, int column, const Intermediate& y,
   const double passes = static_cast<double>(DownPasses(problem_).size());
   const int steps = problem_.intermediate + problem_.intermediate / 128 + 2;
   const int columns = std::min(kColumns, problem_.hidden - column);
+  std::vector<Spot> spots;
+  std::vector<double> y_norms(rows), error_norms(rows);
+  std::vector<bool> all_finite(rows);
+  for (int r = 0; r < rows; ++r) {
+    y_norms[r] = Norm(y.value[r], problem_.intermediate);
+    error_norms[r] = Norm(y.error[r], problem_.intermediate);
+    all_finite[r] = y.AllFinite(r);
+  }
   for (int c = 0; c < columns; ++c) {
-    const std::size_t bias_at = std::size_t(expert) * problem_.hidden + column + c;
-    const double bias = problem_.down_bias == nullptr ? 0 : DecodeBf16(problem_.down_bias[bias_at]);
+    const double bias = DownBias(expert, column + c);
     for (int r = 0; r < rows; ++r) {
       const double likely = kLambda * std::sqrt(sums.variance[r][c]);
       const double spread =
@@ -290,11 +328,10 @@ void ExpertEvaluator::DownColumns(int expert, int column, const Intermediate& y,
         rounding += unit * (std::abs(magnitude) + spread + rounding);
         variance += VarianceOf(unit * magnitude);
       };
+      const double norms = y_norms[r] * std::sqrt(sums.norm_squared[c]);
       if (mx) {
         rounding += passes * kUnitBf16 * spread;  // the accumulator held the spread as well
       } else {
-        const double norms =
-            Norm(y.value[r], problem_.intermediate) * std::sqrt(sums.norm_squared[c]);
         rounding += RunningSumError(norms, steps, problem_.worst_case);
       }
       const double sum = sums.half[0][r][c] + sums.half[1][r][c];
@@ -308,8 +345,14 @@ void ExpertEvaluator::DownColumns(int expert, int column, const Intermediate& y,
       out.value[r][column + c] = sum + bias;
       out.bound[r][column + c] = spread + rounding;
       out.variance[r][column + c] = variance;
+      double reach = UnscaledReach(norms, y_norms[r] + error_norms[r], problem_.intermediate);
+      reach += sums.worst[r][c] + std::abs(bias) + spread + rounding;
+      reach *= std::max(1.0, std::abs(affinities[r]));
+      if (!all_finite[r] || !(reach < kSafeMagnitude))
+        spots.push_back({r, c});
     }
   }
+  DownOutcomes(expert, column, y, spots, affinities, out);
 }
 
 ExpertResult ExpertEvaluator::Run(int expert, std::span<const std::int32_t> tokens) const {
@@ -321,9 +364,12 @@ ExpertResult ExpertEvaluator::Run(int expert, std::span<const std::int32_t> toke
                [&](int panel) { GateUpColumns(expert, panel * kColumns, x, y); });
   if (weights_.mx())
     ForEachIndex(problem_.threads, rows, [&](int row) { AddQuantisation(row, y); });
+  std::vector<double> affinities(rows, 1.0);
+  for (int r = 0; r < rows && problem_.scaling == Scaling::kPost; ++r)
+    affinities[r] = AffinityOf(problem_, tokens[r], expert);
   ExpertResult result(rows, problem_.hidden);
   ForEachIndex(problem_.threads, panels(problem_.hidden),
-               [&](int panel) { DownColumns(expert, panel * kColumns, y, result); });
+               [&](int panel) { DownColumns(expert, panel * kColumns, y, affinities, result); });
   return result;
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "kernels/moe_cte/moe_cte_ref.h"
+#include "kernels/moe_cte/range_ref.h"
 #include "kernels/moe_cte/weights_ref.h"
 
 namespace bwmm::reference {
@@ -18,22 +20,29 @@ inline constexpr double kTiny = 0x1p-130;  // above half a step of the subnormal
 inline constexpr double kLambda = 8;       // standard deviations that a sum may be off
 
 // Rows by columns, row-major.
-struct Matrix {
-  Matrix(int rows, int columns)
-      : columns(columns), data(static_cast<std::size_t>(rows) * columns, 0.0) {}
-  double* operator[](int row) { return &data[static_cast<std::size_t>(row) * columns]; }
-  const double* operator[](int row) const { return &data[static_cast<std::size_t>(row) * columns]; }
+template <typename T>
+struct Grid {
+  Grid(int rows, int columns, T value = {})
+      : columns(columns), data(static_cast<std::size_t>(rows) * columns, value) {}
+  T* operator[](int row) { return &data[static_cast<std::size_t>(row) * columns]; }
+  const T* operator[](int row) const { return &data[static_cast<std::size_t>(row) * columns]; }
   int columns;
-  std::vector<double> data;
+  std::vector<T> data;
 };
+using Matrix = Grid<double>;
+using OutcomeSets = Grid<std::uint8_t>;
 
 // down(..) + down_bias of every row, before any affinity.
 struct ExpertResult {
   ExpertResult(int rows, int hidden)
-      : value(rows, hidden), bound(rows, hidden), variance(rows, hidden) {}
+      : value(rows, hidden),
+        bound(rows, hidden),
+        variance(rows, hidden),
+        outcomes(rows, hidden, kFinite) {}
   Matrix value;
   Matrix bound;
   Matrix variance;
+  OutcomeSets outcomes;  // of the row that is added to the output, after any affinity
 };
 
 double AffinityOf(const MoeCteProblem& problem, std::size_t token, int expert);
@@ -47,21 +56,46 @@ class ExpertEvaluator {
  private:
   // The intermediate of a row in contraction order, and what may be wrong with each element.
   struct Intermediate {
-    Intermediate(int rows, int size) : value(rows, size), error(rows, size), variance(rows, size) {}
+    Intermediate(int rows, int size)
+        : value(rows, size),
+          error(rows, size),
+          variance(rows, size),
+          outcomes(rows, size, kFinite) {}
+    bool AllFinite(int row) const;
     Matrix value;
     Matrix error;     // bound
     Matrix variance;  // error^2 / 3, the errors of the parts apart
+    OutcomeSets outcomes;
   };
   struct Projection;
   struct DownSums;
+  // An element of a panel that may leave fp32's or bf16's range on its way.
+  struct Spot {
+    int row;
+    int column;
+  };
 
   Matrix GatherHidden(int expert, std::span<const std::int32_t> tokens) const;
   void GateUpColumns(int expert, int column, const Matrix& x, Intermediate& out) const;
   void Project(int expert, int half, int column, const Matrix& x, Projection& out) const;
   void AddQuantisation(int row, Intermediate& out) const;
   void SumDown(int expert, int column, const Intermediate& y, DownSums& out) const;
-  void DownColumns(int expert, int column, const Intermediate& y, ExpertResult& out) const;
+  void DownColumns(int expert, int column, const Intermediate& y,
+                   std::span<const double> affinities, ExpertResult& out) const;
   double Bias(int expert, int half, int i) const;
+  double DownBias(int expert, int h) const;
+  // The largest magnitude of a sum before a scale per channel multiplies it.
+  double UnscaledReach(double norms, double x_norm, int depth) const;
+
+  // Along the documented path, step by step: expert_outcomes_ref.cpp.
+  std::vector<Range> PathOfHalf(int expert, int half, int column, const Matrix& x,
+                                std::span<const Spot> spots) const;
+  void GateUpOutcomes(int expert, int column, const Matrix& x, std::span<const Spot> spots,
+                      Intermediate& out) const;
+  void DownOutcomes(int expert, int column, const Intermediate& y, std::span<const Spot> spots,
+                    std::span<const double> affinities, ExpertResult& out) const;
+  Range FinishRow(Range sums[2], std::optional<double> scale, std::optional<double> bias,
+                  double affinity) const;
 
   const MoeCteProblem& problem_;
   WeightReader weights_;

@@ -83,9 +83,20 @@ double RoundTo(double value, int mantissa_bits, int min_exponent) {
   return std::ldexp(std::nearbyint(std::ldexp(value, -exponent)), exponent);
 }
 
-double RoundToBf16(double value) {
-  const double rounded = RoundTo(value, 7, -126);
+namespace {
+
+double OrInf(double rounded) {
   return std::abs(rounded) >= std::ldexp(1.0, 128) ? std::copysign(kInf, rounded) : rounded;
+}
+
+}  // namespace
+
+double RoundToFp32(double value) {
+  return OrInf(RoundTo(value, 23, -126));
+}
+
+double RoundToBf16(double value) {
+  return OrInf(RoundTo(value, 7, -126));
 }
 
 int BlockExponent(double amax, bool ocp_rule) {

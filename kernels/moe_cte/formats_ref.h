@@ -19,7 +19,8 @@ std::array<double, 256> TableOfE8M0();
 // 2^min_exponent. No overflow: the caller saturates.
 double RoundTo(double value, int mantissa_bits, int min_exponent);
 
-// Nearest even to bf16, overflow to Inf.
+// Nearest even to fp32 or to bf16, overflow to Inf.
+double RoundToFp32(double value);
 double RoundToBf16(double value);
 
 // Exponent of the E8M0 scale of a block whose largest magnitude is `amax` (finite): x2 rule or OCP

@@ -45,10 +45,12 @@ class Accumulator {
       const double* value = rows.value[static_cast<int>(r)];
       const double* bound = rows.bound[static_cast<int>(r)];
       const double* variance = rows.variance[static_cast<int>(r)];
+      const std::uint8_t* outcomes = rows.outcomes[static_cast<int>(r)];
       for (int h = 0; h < problem_.hidden; ++h) {
         const std::size_t at = t * problem_.hidden + h;
-        const double term = affinity * value[h];
-        const double error = std::abs(affinity) * bound[h];
+        const bool number = (outcomes[h] & kFinite) != 0;
+        const double term = number ? affinity * value[h] : 0;
+        const double error = number ? std::abs(affinity) * bound[h] : 0;
         magnitude_[at] += std::abs(term) + error;
         // With MX weights the product is rounded on its own, else it is fused with the addition.
         const double product = mx_ && problem_.scaling == Scaling::kPost
@@ -59,20 +61,53 @@ class Accumulator {
         result_.bound[at] += error + product + sum;
         result_.sigma[at] +=
             affinity * affinity * variance[h] + (product * product + sum * sum) / 3;
+        if (outcomes[h] != kFinite)
+          Join(at, outcomes[h]);
+        // One output row, in the order of the blocks, which is that of the experts.
+        if (problem_.split_intermediate && !(magnitude_[at] < kSafeMagnitude))
+          Round(at, result_.output[at], result_.output[at]);
       }
     }
   }
 
-  // The two cores' planes are added once more when each core computes whole blocks.
   void Finish() {
     for (std::size_t at = 0; at < magnitude_.size(); ++at) {
+      // Each core has a plane when it computes whole blocks: which term goes to which is open, so a
+      // plane may get the positive ones alone, or the negative ones. They are added once more.
+      if (!problem_.split_intermediate && !(magnitude_[at] < kSafeMagnitude)) {
+        Round(at, (result_.output[at] - magnitude_[at]) / 2, 0);
+        Round(at, 0, (result_.output[at] + magnitude_[at]) / 2);
+        Round(at, result_.output[at], result_.output[at]);
+      }
       const double sum = problem_.split_intermediate ? 0 : kUnitBf16 * magnitude_[at];
       result_.bound[at] += sum;
       result_.sigma[at] = std::sqrt(result_.sigma[at] + sum * sum / 3);
+      if (!result_.outcomes.empty() && (result_.outcomes[at] & kFinite) == 0)
+        result_.output[at] = NoNumber(result_.outcomes[at]);
     }
+    if (problem_.worst_case)
+      result_.sigma.clear();
   }
 
  private:
+  void Join(std::size_t at, unsigned outcomes) {
+    if (result_.outcomes.empty())
+      result_.outcomes.assign(result_.output.size(), kFinite);
+    result_.outcomes[at] = static_cast<std::uint8_t>(AddOutcomes(result_.outcomes[at], outcomes));
+  }
+
+  // A sum that may lie between low and high, and off by its bound, becomes bf16.
+  void Round(std::size_t at, double low, double high) {
+    const double error = std::isnan(result_.bound[at]) ? HUGE_VAL : result_.bound[at];
+    Join(at, OutcomesOfBf16(low - error, high + error));
+  }
+
+  static double NoNumber(unsigned outcomes) {
+    if (outcomes == kPositiveInf)
+      return HUGE_VAL;
+    return outcomes == kNegativeInf ? -HUGE_VAL : std::numeric_limits<double>::quiet_NaN();
+  }
+
   const MoeCteProblem& problem_;
   MoeCteResult& result_;
   std::vector<double> magnitude_;
@@ -91,6 +126,7 @@ MoeCteResult RunMoeCte(const MoeCteProblem& problem) {
   MoeCteResult result;
   result.tokens = problem.tokens;
   result.hidden = problem.hidden;
+  result.columns = problem.columns;
   const std::size_t size = static_cast<std::size_t>(problem.tokens) * problem.hidden;
   result.output.assign(size, 0.0);
   result.bound.assign(size, 0.0);

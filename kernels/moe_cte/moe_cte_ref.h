@@ -58,19 +58,44 @@ struct MoeCteProblem {
 
   bool ocp_rule = false;            // scale rule of the hidden rows' quantisation: x2, or OCP floor
   bool split_intermediate = false;  // each core sums half of I; a bf16 exchange adds the halves
+  bool affinity_on_i = false;       // kPost: the affinity multiplies the intermediate instead
   bool worst_case = false;          // bound by sums of magnitudes, no statistics
+  int columns = 0;                  // of H that are no padding; 0: all
   int threads = 2;
 };
+
+// What an element may turn out to be; a set of them is a sum. kFinite: a number inside its bound.
+enum Outcome : std::uint8_t { kFinite = 1, kPositiveInf = 2, kNegativeInf = 4, kNaN = 8 };
 
 struct MoeCteResult {
   int tokens = 0;
   int hidden = 0;
+  int columns = 0;                  // of `hidden` that are no padding; 0: all
   std::vector<double> output = {};  // [T, H]; a token without rows is 0
   std::vector<double> bound = {};   // |machine - output| may be this much
-  std::vector<double> sigma = {};   // its standard deviation, were the roundings uniform
+  // Its standard deviation, were the roundings uniform. Empty: no statistics, the bound is the
+  // rule.
+  std::vector<double> sigma = {};
+  // Sets of Outcome; empty: what `output` is. More than one only where a value comes so close to
+  // the end of fp32 or bf16 that its bound reaches across.
+  std::vector<std::uint8_t> outcomes = {};
 };
 
 MoeCteResult RunMoeCte(const MoeCteProblem& problem);
+
+// Why a comparison fails; the first of these that applies.
+enum class Rule {
+  kNone,
+  kNothingCompared,  // no element has a distance to measure
+  kOnlyZeros,        // every element is zero
+  kOutcome,          // NaN, Inf or a number where the documented path gives something else
+  kBound,            // a number further off than its bound
+  kRms,              // a row whose root mean square is further off than roundings can be
+};
+
+// No rounding error exceeds its bound, sqrt(3) times the sigma a uniform one would have: with signs
+// that do not conspire, the root mean square of a row stays below that many sigmas.
+inline constexpr double kMaxRmsRatio = 2;
 
 struct Comparison {
   // Largest |difference| / largest |output| within a row, over all rows.
@@ -82,14 +107,20 @@ struct Comparison {
   // second sees a systematic error of a few per cent that the first, made for outliers, lets by.
   double max_bound_ratio = 0;
   double max_rms_ratio = 0;
-  std::int64_t count = 0;  // elements compared
-  int worst_token = -1;    // where |difference| / bound is largest, or the first mismatch of NaN
+  int worst_rms_token = -1;
+  // Elements without padding that are numbers, as expected, and have a finite bound.
+  std::int64_t count = 0;
+  std::int64_t outside = 0;         // elements that break kOutcome or kBound
+  std::int64_t wrong_outcomes = 0;  // of them, those that break kOutcome
+  // The first wrong outcome, else the largest |difference| / bound; none if all are exact.
+  int worst_token = -1;
   int worst_column = -1;
+  double worst_value = 0, worst_expected = 0, worst_bound = 0;
+  Rule failed = Rule::kNone;
   bool pass = false;
 };
 
-// `rows` is bf16 [T or more, H]. NaN must meet NaN and Inf the same Inf. A comparison of nothing,
-// or of nothing but zeros, fails.
+// `rows` is bf16 [T or more, H].
 Comparison Compare(const MoeCteResult& expected, const std::uint16_t* rows);
 
 }  // namespace bwmm::reference

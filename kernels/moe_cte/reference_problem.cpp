@@ -66,6 +66,7 @@ reference::MoeCteProblem ReferenceProblem(const inputs::LayerConfig& config,
   reference::MoeCteProblem p;
   p.tokens = layer.tokens;
   p.hidden = layer.shape.hidden_padded;
+  p.columns = layer.shape.hidden;
   p.intermediate = layer.shape.intermediate_padded;
   p.experts = layer.shape.experts;
   p.blocks = blocks.blocks;

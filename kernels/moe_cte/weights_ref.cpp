@@ -77,7 +77,31 @@ void WeightReader::DecodePlainRow(const void* words, std::size_t at, const float
   }
 }
 
-int WeightReader::ReadGateUp(int expert, int half, int pass, int column, Panel& panel) const {
+// Null with MX weights, whose scales belong to blocks, and where there are none.
+const float* WeightReader::GateUpScales(int expert, int half) const {
+  const auto* scales = static_cast<const float*>(mx_ ? nullptr : problem_.gate_up_scale);
+  return scales == nullptr
+             ? nullptr
+             : scales + (static_cast<std::size_t>(expert) * 2 + half) * problem_.intermediate;
+}
+
+const float* WeightReader::DownScales(int expert) const {
+  const auto* scales = static_cast<const float*>(mx_ ? nullptr : problem_.down_scale);
+  return scales == nullptr ? nullptr : scales + static_cast<std::size_t>(expert) * problem_.hidden;
+}
+
+std::optional<double> WeightReader::GateUpScale(int expert, int half, int column) const {
+  const float* scales = GateUpScales(expert, half);
+  return scales == nullptr ? std::nullopt : std::optional<double>(scales[column]);
+}
+
+std::optional<double> WeightReader::DownScale(int expert, int column) const {
+  const float* scales = DownScales(expert);
+  return scales == nullptr ? std::nullopt : std::optional<double>(scales[column]);
+}
+
+int WeightReader::ReadGateUp(int expert, int half, int pass, int column, Panel& panel,
+                             Channel channel) const {
   Clear(panel);
   const std::size_t width = problem_.intermediate;
   const std::size_t height = problem_.hidden;
@@ -93,9 +117,9 @@ int WeightReader::ReadGateUp(int expert, int half, int pass, int column, Panel& 
     }
     return kPassRows;
   }
-  const auto* scales = static_cast<const float*>(problem_.gate_up_scale);
+  const float* scales = channel == kRaw ? nullptr : GateUpScales(expert, half);
   if (scales != nullptr)
-    scales += (e * 2 + half) * width + column;
+    scales += column;
   const int depth = std::min(kPassRows, problem_.hidden - pass * kPassRows);
   for (int k = 0; k < depth; ++k) {
     const std::size_t row = (e * height + pass * kPassRows + k) * 2 + half;
@@ -104,7 +128,8 @@ int WeightReader::ReadGateUp(int expert, int half, int pass, int column, Panel& 
   return depth;
 }
 
-void WeightReader::ReadDown(int expert, int first, int depth, int column, Panel& panel) const {
+void WeightReader::ReadDown(int expert, int first, int depth, int column, Panel& panel,
+                            Channel channel) const {
   Clear(panel);
   const std::size_t width = problem_.hidden;
   const std::size_t height = problem_.intermediate;
@@ -120,9 +145,9 @@ void WeightReader::ReadDown(int expert, int first, int depth, int column, Panel&
     }
     return;
   }
-  const auto* scales = static_cast<const float*>(problem_.down_scale);
+  const float* scales = channel == kRaw ? nullptr : DownScales(expert);
   if (scales != nullptr)
-    scales += e * width + column;
+    scales += column;
   for (int k = 0; k < depth; ++k) {
     DecodePlainRow(problem_.down_weight, (e * height + first + k) * width + column, scales, columns,
                    panel.weight[k]);

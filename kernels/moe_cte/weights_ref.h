@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "kernels/moe_cte/moe_cte_ref.h"
 #include "kernels/moe_cte/panel_ref.h"
@@ -23,9 +24,16 @@ class WeightReader {
 
   // Up to 512 contraction elements of 16 columns from `column` on; columns beyond the matrix are
   // zero. Gate (half 0) or up (1): elements from 512 pass on, returns how many. Down: `depth` from
-  // `first` on, which with MX weights is one whole tile.
-  int ReadGateUp(int expert, int half, int pass, int column, Panel& panel) const;
-  void ReadDown(int expert, int first, int depth, int column, Panel& panel) const;
+  // `first` on, which with MX weights is one whole tile. fp8 weights come multiplied by the scale
+  // of their channel, or kRaw.
+  enum Channel { kScaled, kRaw };
+  int ReadGateUp(int expert, int half, int pass, int column, Panel& panel,
+                 Channel channel = kScaled) const;
+  void ReadDown(int expert, int first, int depth, int column, Panel& panel,
+                Channel channel = kScaled) const;
+  // The fp8 scale of a channel, if there are such scales.
+  std::optional<double> GateUpScale(int expert, int half, int column) const;
+  std::optional<double> DownScale(int expert, int column) const;
 
  private:
   // One row of the weight tensor: `columns` words from element `at`, scales from `scale_at`.
@@ -33,6 +41,9 @@ class WeightReader {
                    int columns, double (*rows)[kColumns]) const;
   void DecodePlainRow(const void* words, std::size_t at, const float* scales, int columns,
                       double* row) const;
+
+  const float* GateUpScales(int expert, int half) const;
+  const float* DownScales(int expert) const;
 
   const MoeCteProblem& problem_;
   bool mx_;

@@ -6,15 +6,14 @@
 
 #include "kernels/inputs/tensor_file.h"
 #include "model/app/checksum.h"
+#include "model/app/emit_report.h"
 #include "model/app/interrupt.h"
+#include "model/app/judge_layer.h"
 #include "model/app/layer_job.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::app {
 namespace {
-
-// Multiply-adds of the reference up to which `auto` runs it: gpt-oss-20b at 512 tokens.
-constexpr double kAutoCheckWork = 6e10;
 
 inputs::LayerConfig ModelOf(const LayerCommand& command) {
   if (command.model.empty() == command.config.empty())
@@ -42,18 +41,6 @@ kernels::KernelOptions KernelOf(const LayerCommand& command) {
   return options;
 }
 
-enum class CheckMode { kAuto, kOn, kOff };
-
-CheckMode CheckModeOf(const std::string& text) {
-  if (text == "auto")
-    return CheckMode::kAuto;
-  if (text == "on")
-    return CheckMode::kOn;
-  if (text == "off")
-    return CheckMode::kOff;
-  throw SimError("--check {}: allowed auto, on, off", text);
-}
-
 void AddFacts(const LayerCommand& command, const LayerJob& job, const inputs::LayerConfig& model,
               RunReport& report) {
   const auto& shape = job.shape();
@@ -68,33 +55,38 @@ void AddFacts(const LayerCommand& command, const LayerJob& job, const inputs::La
                             inputs::NameOf(job.weights()),
                             static_cast<double>(job.weight_bytes()) / (1 << 20))},
       {"padding",
-       fmt::format("H {} and I {} on the machine: {:.1f}% of the work is padding",
-                   shape.hidden_padded, shape.intermediate_padded, 100 * shape.padding_fraction())},
+       fmt::format(
+           "H {} and I {} on the machine, {:.1f}% of a row's work; {} of {} rows hold a token",
+           shape.hidden_padded, shape.intermediate_padded, 100 * shape.padding_fraction(),
+           job.rows(), std::int64_t{layout.blocks} * layout.block_size)},
       {"blocks",
        fmt::format("{} of {} rows, {} live; {} tokens, routing {}", layout.blocks,
-                   layout.block_size, layout.live_blocks, command.tokens,
+                   layout.block_size, job.live_blocks(), command.tokens,
                    command.routing.empty() ? fmt::format("seeded ({})", command.common.seed)
                                            : command.routing)},
       {"variant", command.variant}};
+  report.useful_multiply_adds = job.UsefulWork();
+  report.blocks = BlockReport{.blocks = layout.blocks,
+                              .live_blocks = job.live_blocks(),
+                              .block_size = layout.block_size,
+                              .rows = job.rows()};
+  if (kernels::ParseImplementation(command.variant) ==
+      kernels::MoECTEImplementation::shard_on_i_dropping) {
+    report.blocks->dropped_rows = layout.dropped_rows;
+    report.facts.emplace_back("dropped",
+                              fmt::format("{} of {} rows, over the capacity of their expert",
+                                          layout.dropped_rows, job.rows() + layout.dropped_rows));
+  }
 }
 
-void Judge(const LayerCommand& command, LayerJob& job, RunReport& report) {
-  const CheckMode mode = CheckModeOf(command.check);
-  if (mode == CheckMode::kOff) {
-    report.error_skipped = "--check off";
-    return;
+// Files that no argument names.
+std::vector<std::string> TensorFiles(const inputs::LayerConfig& model) {
+  std::vector<std::string> files;
+  for (const std::string& file : {model.weights_file, model.hidden_file}) {
+    if (!file.empty())
+      files.push_back(file);
   }
-  if (mode == CheckMode::kAuto && job.ReferenceWork() > kAutoCheckWork) {
-    report.error_skipped =
-        fmt::format("{:.1e} multiply-adds are over {:.0e}; --check on runs the reference",
-                    job.ReferenceWork(), kAutoCheckWork);
-    return;
-  }
-  const reference::Comparison comparison = job.Compare();
-  report.error = ErrorReport{.max_row_rel = comparison.max_row_rel,
-                             .max_ulp_bf16 = comparison.max_ulp_bf16,
-                             .max_bound_ratio = comparison.max_bound_ratio,
-                             .pass = comparison.pass};
+  return files;
 }
 
 void CheckTogether(const LayerCommand& command, Fidelity fidelity) {
@@ -105,8 +97,9 @@ void CheckTogether(const LayerCommand& command, Fidelity fidelity) {
     if (!common.listing.empty())
       throw SimError("--listing {}: needs the machine, --sequential has none", common.listing);
   }
-  if (fidelity == Fidelity::kTiming && CheckModeOf(command.check) == CheckMode::kOn)
-    throw SimError("--check on: timing has no tensor data, allowed auto, off");
+  const CheckMode mode = CheckModeOf(command.check);
+  if (fidelity == Fidelity::kTiming && (mode == CheckMode::kOn || mode == CheckMode::kWorstCase))
+    throw SimError("--check {}: timing has no tensor data, allowed auto, off", command.check);
   CheckOptions(common, {{"--output", command.output}});
 }
 
@@ -116,7 +109,6 @@ bool RunLayer(const LayerCommand& command) {
   const Fidelity fidelity = FidelityOf(command.common);
   CheckTogether(command, fidelity);
   const bool with_data = command.sequential || fidelity != Fidelity::kTiming;
-  CheckModeOf(command.check);
   RunReport report;
   report.fidelity = fidelity;
   report.machine = MachineOf(command.common);
@@ -133,6 +125,10 @@ bool RunLayer(const LayerCommand& command) {
                limits, static_cast<std::uint64_t>(report.machine.hbm.capacity_mib) << 20,
                with_data);
   AddFacts(command, job, model, report);
+  if (!command.routing.empty())
+    report.provenance.routing = command.routing;
+  AddProvenance(command.common, with_data ? TensorFiles(model) : std::vector<std::string>(),
+                report);
 
   const auto start = std::chrono::steady_clock::now();
   report.timed = !command.sequential;
@@ -152,14 +148,11 @@ bool RunLayer(const LayerCommand& command) {
     report.checksum = Checksum(output.data);
     if (!command.output.empty())
       inputs::SaveTensor(command.output, output);
-    Judge(command, job, report);
+    JudgeLayer(CheckModeOf(command.check), job, report);
   } else {
     report.error_skipped = "timing moves no tensor data";
   }
-  if (!command.common.json.empty())
-    WriteJson(report, command.common.json);
-  fmt::print("{}", ToText(report));
-  return !report.error || report.error->pass;
+  return EmitReport(command.common, report);
 }
 
 }  // namespace bwmm::app

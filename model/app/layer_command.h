@@ -16,7 +16,7 @@ struct LayerCommand {
   int tokens = 256;
   int block_size = 256;
   std::string routing;
-  std::string check = "auto";  // on, off; auto: up to a size that takes seconds
+  std::string check = "auto";  // on, worst_case, off; auto: up to a size that takes seconds
   std::string output;          // .npy or .safetensors for the result
   bool sequential = false;     // the executor instead of the machine: bits, no time
 };

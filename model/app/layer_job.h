@@ -56,9 +56,15 @@ class LayerJob {
   inputs::HostTensor Output();
   // Any tensor the kernel wrote, whole: checkpoints.
   const ops::HbmTensor& tensor(const std::string& name) { return hbm_.Find(name); }
-  // Multiply-adds the reference needs.
+  // Rows of tokens, each with its expert, that the layer computes.
+  std::int64_t rows() const;
+  // Blocks with at least one of them.
+  int live_blocks() const;
+  // Multiply-adds of those rows without any padding, and with that of H and I: the reference's.
+  double UsefulWork() const;
   double ReferenceWork() const;
-  reference::Comparison Compare();
+  // Takes the tensors out of HBM. `worst_case`: a bound of magnitudes alone, without statistics.
+  reference::Comparison Compare(bool worst_case = false);
 
  private:
   // Shapes only, not yet dry run.

@@ -20,6 +20,8 @@ struct CommonOptions {
   std::string wave_window;    // "from:to", TensorEngine cycles
   std::uint64_t seed = 1;
   bool unchecked = false;  // no race checker, no check for unwritten bytes
+  std::vector<std::string> arguments;    // of the command line, for the report
+  std::string* captured_json = nullptr;  // the JSON report goes here, nothing to stdout
 };
 
 struct KeyValue {

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-
-#include "model/support/write_file.h"
+#include <cmath>
 
 namespace bwmm::app {
 namespace {
@@ -20,17 +18,6 @@ std::string Bytes(double bytes) {
     bytes /= 1024;
   }
   return fmt::format("{:.2f} TiB", bytes);
-}
-
-// Sum over cores of one unit.
-UnitResult Total(const RunResult& result, int unit) {
-  UnitResult total;
-  for (const CoreResult& core : result.cores) {
-    total.instructions += core.units[unit].instructions;
-    for (int c = 0; c < kTimeClasses; ++c)
-      total.cycles[c] += core.units[unit].cycles[c];
-  }
-  return total;
 }
 
 // "dma 31.2%, vector 4.0%": the largest classes a unit lost time to.
@@ -50,25 +37,27 @@ std::string Stalls(const UnitResult& unit, double cycles) {
   return text;
 }
 
-nlohmann::json UnitsJson(const std::array<UnitResult, kUnits>& all) {
-  nlohmann::json json;
-  for (int u = 0; u < kUnits; ++u) {
-    nlohmann::json stall;
-    for (int c = 1; c < kTimeClasses; ++c)
-      stall[std::string(units::NameOf(static_cast<TimeClass>(c)))] = all[u].cycles[c];
-    json[std::string(units::NameOf(static_cast<Unit>(u)))] = {
-        {"busy", all[u].busy()}, {"stall", stall}, {"instructions", all[u].instructions}};
-  }
-  return json;
+// Ratios far above 1 keep their order of magnitude only; without a finite one there is none to say.
+std::string Ratio(double ratio) {
+  if (!std::isfinite(ratio))
+    return "-";
+  return ratio < 1e4 ? fmt::format("{:.3f}", ratio) : fmt::format("{:.1e}", ratio);
 }
 
 std::string Line(std::string_view key, const std::string& value) {
   return fmt::format("{:<16} {}\n", key, value);
 }
 
+std::string MachineText(const RunReport& report) {
+  std::string changes;
+  for (const auto& [key, value, preset] : report.provenance.machine_changes)
+    changes += fmt::format("{}{} {}, preset {}", changes.empty() ? "" : "; ", key, value, preset);
+  return changes.empty() ? report.machine.name : report.machine.name + " (" + changes + ")";
+}
+
 void AppendTimes(const RunReport& report, std::string& text) {
   const RunResult& result = report.result;
-  text += Line("machine", fmt::format("{}, {} cores, fidelity {}", report.machine.name,
+  text += Line("machine", fmt::format("{}, {} cores, fidelity {}", MachineText(report),
                                       result.cores.size(), NameOf(report.fidelity)));
   text +=
       Line("cycles", fmt::format("{} TensorEngine cycles = {:.3f} us at {} MHz", result.cycles,
@@ -79,7 +68,7 @@ void AppendTimes(const RunReport& report, std::string& text) {
                       "waiting for (largest three)");
   const double cycles = static_cast<double>(result.cycles * result.cores.size());
   for (int u = 0; u < kUnits; ++u) {
-    const UnitResult unit = Total(result, u);
+    const UnitResult unit = TotalOf(result, u);
     text += fmt::format(
         "{:<8} {:>12} {:>6.1f}%   {}\n", units::NameOf(static_cast<Unit>(u)), unit.instructions,
         cycles > 0 ? 100.0 * static_cast<double>(unit.busy()) / cycles : 0.0, Stalls(unit, cycles));
@@ -89,13 +78,38 @@ void AppendTimes(const RunReport& report, std::string& text) {
                                     Bytes(static_cast<double>(result.hbm_read)),
                                     Bytes(static_cast<double>(result.hbm_write)),
                                     Bytes(static_cast<double>(result.sendrecv))));
-  double macs = 0;
-  for (const CoreResult& core : result.cores)
-    macs += static_cast<double>(core.multiply_adds);
-  if (macs > 0 && result.seconds_modelled > 0)
-    text += Line("throughput",
-                 fmt::format("{:.2f} TFLOPS over {} cores",
-                             2 * macs / result.seconds_modelled / 1e12, result.cores.size()));
+  if (const auto throughput = ThroughputOf(report)) {
+    std::string line =
+        fmt::format("{:.2f} TFLOPS over {} cores", throughput->tflops, result.cores.size());
+    if (throughput->useful_share) {
+      line += fmt::format(", {:.2f} useful: {:.1f}% of the work is no padding",
+                          *throughput->useful_tflops, 100 * *throughput->useful_share);
+    }
+    text += Line("throughput", line);
+  }
+}
+
+void AppendError(const ErrorReport& error, std::string& text) {
+  const bool measured = error.compared > 0;
+  std::string line = error.pass ? "inside" : measured ? "OUTSIDE" : "NOT COMPARED";
+  if (measured) {
+    line += fmt::format(": {} of the derived bound", Ratio(error.max_bound_ratio));
+    if (error.rms_ratio)
+      line += fmt::format(", RMS {} of its limit", Ratio(*error.rms_ratio));
+    line += fmt::format(
+        "; row-relative {:.3e}, {} ulp; {} compared", error.max_row_rel,
+        IsMeaningful(error.max_ulp_bf16) ? fmt::format("{:.1f}", error.max_ulp_bf16) : "-",
+        error.compared);
+  }
+  text += Line("error", line);
+  if (!error.failed_rule.empty())
+    text += Line("failed rule", error.failed_rule);
+  if (error.worst && !error.pass) {
+    const ErrorReport::Element& worst = *error.worst;
+    text += Line("worst element",
+                 fmt::format("row {}, column {}: {:.6g}, expected {:.6g}, bound {:.3g}", worst.row,
+                             worst.column, worst.value, worst.expected, worst.bound));
+  }
 }
 
 }  // namespace
@@ -105,77 +119,60 @@ double PeakFlops(const MachineConfig& machine, bool mx) {
   return 2 * macs * static_cast<double>(machine.clock.tensor_mhz) * 1e6;
 }
 
+UnitResult TotalOf(const RunResult& result, int unit) {
+  UnitResult total;
+  for (const CoreResult& core : result.cores) {
+    total.instructions += core.units[unit].instructions;
+    for (int c = 0; c < kTimeClasses; ++c)
+      total.cycles[c] += core.units[unit].cycles[c];
+  }
+  return total;
+}
+
+std::optional<Throughput> ThroughputOf(const RunReport& report) {
+  Throughput throughput;
+  for (const CoreResult& core : report.result.cores)
+    throughput.multiply_adds += static_cast<double>(core.multiply_adds);
+  const double seconds = report.result.seconds_modelled;
+  if (throughput.multiply_adds == 0 || seconds == 0)
+    return std::nullopt;
+  throughput.tflops = 2 * throughput.multiply_adds / seconds / 1e12;
+  if (report.useful_multiply_adds) {
+    throughput.useful_share = *report.useful_multiply_adds / throughput.multiply_adds;
+    throughput.useful_tflops = throughput.tflops * *throughput.useful_share;
+  }
+  return throughput;
+}
+
+bool IsMeaningful(double ulps) {
+  return std::isfinite(ulps) && ulps < 0x1p32;
+}
+
 std::string ToText(const RunReport& report) {
   const RunResult& result = report.result;
   std::string text;
-  const auto line = [&](std::string_view key, const std::string& value) {
-    text += Line(key, value);
-  };
   for (const auto& [key, value] : report.facts)
-    line(key, value);
+    text += Line(key, value);
+  std::string settings;
+  for (const auto& [key, value] : report.provenance.settings)
+    settings += fmt::format("{}{}={}", settings.empty() ? "" : ", ", key, value);
+  if (!settings.empty())
+    text += Line("settings", settings);
   if (report.timed) {
     AppendTimes(report, text);
   } else {
-    line("machine", "the sequential executor: program order, no time");
-    line("instructions", fmt::format("{}", result.instructions));
+    text += Line("machine", "the sequential executor: program order, no time");
+    text += Line("instructions", fmt::format("{}", result.instructions));
   }
-  if (report.error) {
-    line("error",
-         fmt::format("{}: {:.3f} of the derived bound; row-relative {:.3e}, {:.1f} ulp",
-                     report.error->pass ? "inside" : "OUTSIDE", report.error->max_bound_ratio,
-                     report.error->max_row_rel, report.error->max_ulp_bf16));
-  } else {
-    line("error", "not checked: " + report.error_skipped);
-  }
+  if (report.error)
+    AppendError(*report.error, text);
+  else
+    text += Line("error", "not checked: " + report.error_skipped);
   if (!report.checked)
-    line("checkers", "off: races and reads of unwritten bytes are not looked for");
-  line("checksum", report.checksum.value_or("none (timing moves no tensor data)"));
-  line("wall time", fmt::format("{:.2f} s", report.wall_seconds));
+    text += Line("checkers", "off: races and reads of unwritten bytes are not looked for");
+  text += Line("checksum", report.checksum.value_or("none (timing moves no tensor data)"));
+  text += Line("wall time", fmt::format("{:.2f} s", report.wall_seconds));
   return text;
-}
-
-void WriteJson(const RunReport& report, const std::string& path) {
-  const RunResult& result = report.result;
-  nlohmann::json json;
-  json["command"] = report.command;
-  json["variant"] = report.variant;
-  json["model"] = report.model;
-  json["fidelity"] = report.timed ? NameOf(report.fidelity) : "sequential";
-  json["machine"] = report.machine.name;
-  json["tokens"] = report.tokens;
-  json["cycles"] = result.cycles;
-  json["seconds_modelled"] = result.seconds_modelled;
-  json["wall_seconds"] = report.wall_seconds;
-  json["instructions"] = result.instructions;
-  json["checked"] = report.checked;
-  json["checksum"] = report.checksum ? nlohmann::json(*report.checksum) : nlohmann::json(nullptr);
-  if (report.error) {
-    json["error"] = {{"max_row_rel", report.error->max_row_rel},
-                     {"max_ulp_bf16", report.error->max_ulp_bf16},
-                     {"max_bound_ratio", report.error->max_bound_ratio},
-                     {"pass", report.error->pass}};
-  } else {
-    json["error"] = {{"skipped", report.error_skipped}};
-  }
-  std::array<UnitResult, kUnits> totals;
-  for (int u = 0; u < kUnits; ++u)
-    totals[u] = Total(result, u);
-  json["engines"] = UnitsJson(totals);
-  json["bytes"] = {{"hbm_read", result.hbm_read},
-                   {"hbm_write", result.hbm_write},
-                   {"sendrecv", result.sendrecv}};
-  for (const CoreResult& core : result.cores) {
-    json["cores"].push_back({{"engines", UnitsJson(core.units)},
-                             {"instructions", core.instructions},
-                             {"multiply_adds", core.multiply_adds},
-                             {"bytes",
-                              {{"hbm_read", core.hbm_read},
-                               {"hbm_write", core.hbm_write},
-                               {"sendrecv", core.sendrecv}}}});
-  }
-  for (const auto& [key, value] : report.facts)
-    json["facts"][key] = value;
-  WriteFileAtomically(path, {BytesOf(json.dump(2) + "\n")});
 }
 
 }  // namespace bwmm::app

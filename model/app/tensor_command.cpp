@@ -9,6 +9,7 @@
 #include "kernels/single/single.h"
 #include "kernels/single/single_ref.h"
 #include "model/app/checksum.h"
+#include "model/app/emit_report.h"
 #include "model/app/run_report.h"
 #include "model/app/tensor_io.h"
 #include "model/support/sim_error.h"
@@ -73,6 +74,7 @@ ErrorReport ErrorOf(const reference::Judgement& judged) {
   return {.max_row_rel = judged.max_rel,
           .max_ulp_bf16 = judged.max_ulp,
           .max_bound_ratio = judged.max_bound_ratio,
+          .compared = judged.count,
           .pass = judged.pass};
 }
 
@@ -83,6 +85,7 @@ RunReport Run(const CommonOptions& common, std::string command, ops::Hbm& hbm,
   report.fidelity = FidelityOf(common);
   report.machine = MachineOf(common);
   report.checked = !common.unchecked;
+  AddProvenance(common, {}, report);
   const auto start = std::chrono::steady_clock::now();
   report.result = RunMachine(report.machine, report.fidelity, hbm, program,
                              RunOptionsOf(common, report.machine, 0));
@@ -93,10 +96,7 @@ RunReport Run(const CommonOptions& common, std::string command, ops::Hbm& hbm,
 }
 
 bool Finish(const CommonOptions& common, const RunReport& report) {
-  if (!common.json.empty())
-    WriteJson(report, common.json);
-  fmt::print("{}", ToText(report));
-  return !report.error || report.error->pass;
+  return EmitReport(common, report);
 }
 
 }  // namespace

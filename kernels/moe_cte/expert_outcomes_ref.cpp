@@ -1,0 +1,144 @@
+// Elements that may leave the range of fp32 or bf16: step by step along the documented path
+// (docs/numerics.md, "What rounds where in moe_cte").
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "kernels/moe_cte/expert_ref.h"
+#include "kernels/moe_cte/path_sum_ref.h"
+
+namespace bwmm::reference {
+
+// Gate or up with its scale and bias, before the clamp.
+std::vector<Range> ExpertEvaluator::PathOfHalf(int expert, int half, int column, const Matrix& x,
+                                               std::span<const Spot> spots) const {
+  std::vector<PathSum> sums(spots.size(), PathSum(weights_.mx()));
+  const auto panel = std::make_unique<Panel>();
+  std::array<Range, kPassRows> of_row;
+  for (int pass = 0; pass * kPassRows < problem_.hidden; ++pass) {
+    const int depth = weights_.ReadGateUp(expert, half, pass, column, *panel, WeightReader::kRaw);
+    int row = -1;
+    for (std::size_t s = 0; s < spots.size(); ++s) {
+      if (spots[s].row != row) {
+        row = spots[s].row;
+        std::transform(x[row] + pass * kPassRows, x[row] + pass * kPassRows + depth, of_row.begin(),
+                       Exactly);
+      }
+      sums[s].Add(*panel, spots[s].column, depth, of_row.data());
+    }
+  }
+  std::vector<Range> results;
+  for (std::size_t s = 0; s < spots.size(); ++s) {
+    const int i = column + spots[s].column;
+    Range result = sums[s].InPsum();
+    if (const auto scale = weights_.GateUpScale(expert, half, i))
+      result = RoundedToFp32(Times(result, Exactly(*scale)));
+    if (problem_.gate_up_bias != nullptr) {
+      result = RoundedToFp32(Plus(result, Exactly(Bias(expert, half, i))));
+      if (weights_.mx())
+        result = RoundedToBf16(result);
+    }
+    results.push_back(result);
+  }
+  return results;
+}
+
+void ExpertEvaluator::GateUpOutcomes(int expert, int column, const Matrix& x,
+                                     std::span<const Spot> spots, Intermediate& out) const {
+  if (spots.empty())
+    return;
+  const std::vector<Range> gate = PathOfHalf(expert, 0, column, x, spots);
+  const std::vector<Range> up = PathOfHalf(expert, 1, column, x, spots);
+  for (std::size_t s = 0; s < spots.size(); ++s) {
+    const Range a =
+        Activated(problem_.activation, Clamped(gate[s], problem_.gate_lower, problem_.gate_upper));
+    const Range b = Clamped(up[s], problem_.up_lower, problem_.up_upper);
+    const Range y = RoundedToBf16(Times(a, b));
+    const int r = spots[s].row;
+    const int at = weights_.OrderOfIntermediate(column + spots[s].column);
+    out.value[r][at] = y.value;
+    out.error[r][at] = y.error;
+    out.variance[r][at] = y.error * y.error / 3;
+    out.outcomes[r][at] = static_cast<std::uint8_t>(y.can);
+  }
+}
+
+// From the sums of both cores (or of one that has all of I) to the row added to the output.
+Range ExpertEvaluator::FinishRow(Range sums[2], std::optional<double> scale,
+                                 std::optional<double> bias, double affinity) const {
+  const bool mx = weights_.mx();
+  const bool split = problem_.split_intermediate;
+  const bool on_i = problem_.affinity_on_i;
+  for (int core = 0; core < 2 && scale; ++core)
+    sums[core] = RoundedToFp32(Times(sums[core], Exactly(*scale)));
+  Range row = sums[0];
+  if (split)
+    row = RoundedToBf16(Plus(RoundedToBf16(sums[0]), RoundedToBf16(sums[1])));
+  if (bias) {
+    Range addend = Exactly(*bias);
+    if (on_i)
+      addend = RoundedToFp32(Times(addend, Exactly(affinity)));
+    row = RoundedToFp32(Plus(row, addend));
+    if (mx || split)
+      row = RoundedToBf16(row);
+  }
+  if (problem_.scaling == Scaling::kPost && !on_i) {
+    row = RoundedToFp32(Times(row, Exactly(affinity)));
+    if (mx)
+      row = RoundedToBf16(row);
+  }
+  return row;
+}
+
+void ExpertEvaluator::DownOutcomes(int expert, int column, const Intermediate& y,
+                                   std::span<const Spot> spots, std::span<const double> affinities,
+                                   ExpertResult& out) const {
+  if (spots.empty())
+    return;
+  const int cores = problem_.split_intermediate ? 2 : 1;
+  const int share = problem_.intermediate / cores;
+  const auto panel = std::make_unique<Panel>();
+  std::array<Range, kPassRows> of_row;
+  std::vector<std::array<PathSum, 2>> sums(spots.size(),
+                                           {PathSum(weights_.mx()), PathSum(weights_.mx())});
+  for (int first = 0; first < problem_.intermediate;) {
+    const int core = first / share;
+    const int depth = std::min(kPassRows, (core + 1) * share - first);
+    weights_.ReadDown(expert, first, depth, column, *panel, WeightReader::kRaw);
+    int row = -1;
+    for (std::size_t s = 0; s < spots.size(); ++s) {
+      if (spots[s].row != row) {
+        row = spots[s].row;
+        const Range affinity = Exactly(affinities[row]);
+        for (int k = 0; k < depth; ++k) {
+          of_row[k] = {y.value[row][first + k], y.error[row][first + k],
+                       y.outcomes[row][first + k]};
+          if (problem_.affinity_on_i)
+            of_row[k] = RoundedToBf16(Times(of_row[k], affinity));
+        }
+      }
+      sums[s][core].Add(*panel, spots[s].column, depth, of_row.data());
+    }
+    first += depth;
+  }
+  for (std::size_t s = 0; s < spots.size(); ++s) {
+    const auto& [r, c] = spots[s];
+    Range of_cores[2];
+    for (int core = 0; core < cores; ++core) {
+      of_cores[core] = weights_.mx() ? sums[s][core].InPsum() : sums[s][core].InAnyChunks();
+    }
+    const auto bias =
+        problem_.down_bias == nullptr ? std::nullopt : std::optional(DownBias(expert, column + c));
+    const Range row =
+        FinishRow(of_cores, weights_.DownScale(expert, column + c), bias, affinities[r]);
+    out.outcomes[r][column + c] = static_cast<std::uint8_t>(row.can);
+    if ((row.can & kFinite) == 0) {
+      out.value[r][column + c] = 0;
+      out.bound[r][column + c] = 0;
+      out.variance[r][column + c] = 0;
+    }
+  }
+}
+
+}  // namespace bwmm::reference

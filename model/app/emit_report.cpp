@@ -1,0 +1,77 @@
+#include "model/app/emit_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "model/app/checksum.h"
+#include "model/app/report_json.h"
+#include "model/app/rerun_command.h"
+#include "model/support/check.h"
+#include "model/support/write_file.h"
+
+namespace bwmm::app {
+namespace {
+
+std::vector<Provenance::MachineChange> ChangesFrom(const MachineConfig& machine,
+                                                   const std::string& preset) {
+  const std::vector<Setting> own = SettingsOf(machine);
+  const std::vector<Setting> base = SettingsOf(LoadMachine(preset));
+  Check(own.size() == base.size(), "all machines have the same keys");
+  std::vector<Provenance::MachineChange> changes;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (own[i].value != base[i].value)
+      changes.push_back({own[i].key, own[i].value, base[i].value});
+  }
+  return changes;
+}
+
+}  // namespace
+
+void AddProvenance(const CommonOptions& options, const std::vector<std::string>& more_inputs,
+                   RunReport& report) {
+  Provenance& provenance = report.provenance;
+  provenance.arguments = options.arguments;
+  provenance.seed = options.seed;
+  std::vector<std::string> paths = InputsAmong(options.arguments);
+  paths.insert(paths.end(), more_inputs.begin(), more_inputs.end());
+  for (const std::string& path : paths)
+    provenance.inputs.push_back({path, FileChecksum(path)});
+
+  // A preset is compared with itself, a file with the preset it differs least from.
+  for (const std::string& preset : PresetNames()) {
+    const auto changes = ChangesFrom(report.machine, preset);
+    const bool nearer = provenance.machine_preset.empty() || preset == options.machine ||
+                        (provenance.machine_preset != options.machine &&
+                         changes.size() < provenance.machine_changes.size());
+    if (nearer) {
+      provenance.machine_preset = preset;
+      provenance.machine_changes = changes;
+    }
+  }
+  std::map<std::string, std::string> settings;  // the last one counts
+  for (const std::string& text : options.settings) {
+    const auto& [key, value] = SplitSetting(text);
+    if (!key.starts_with("machine."))
+      settings[key] = value;
+  }
+  provenance.settings.assign(settings.begin(), settings.end());
+}
+
+bool EmitReport(const CommonOptions& options, const RunReport& report) {
+  const bool pass = !report.error || (report.error->pass && report.error->compared > 0);
+  if (options.captured_json != nullptr) {
+    *options.captured_json = ToJson(report);
+    return pass;
+  }
+  if (!options.json.empty())
+    WriteFileAtomically(options.json, {BytesOf(ToJson(report))});
+  fmt::print("{}", ToText(report));
+  return pass;
+}
+
+}  // namespace bwmm::app
