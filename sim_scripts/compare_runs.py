@@ -2,13 +2,16 @@
 """Shows two runs' JSON reports side by side; exits 1 unless checksum and cycles are equal.
 
 usage: compare_runs.py a.json b.json
+
+Cycles are those of each run's TensorEngine. When the two clocks differ they are no common measure:
+then the time modelled must be equal instead, and a line says so.
 """
 
 import json
 import sys
 
-MUST_AGREE = ("checksum", "cycles")
-SHOWN = ("variant", "model", "tokens", "machine", "wall_seconds")
+SHOWN = ("variant", "model", "tokens", "machine", "wall_seconds", "checksum", "cycles",
+         "microseconds")
 
 
 def text(value):
@@ -27,15 +30,19 @@ def main(paths):
         try:
             with open(path, encoding="utf-8") as file:
                 runs.append(json.load(file))
+            if (seconds := runs[-1].get("seconds_modelled")) is not None:
+                runs[-1]["microseconds"] = seconds * 1e6
         except (OSError, json.JSONDecodeError) as error:
             sys.exit(f"compare_runs: {path}: {error}")
 
+    clocks = [run.get("clock_mhz") for run in runs]
+    must_agree = ("checksum", "cycles" if clocks[0] == clocks[1] else "microseconds")
     failed = []
     rows = [("", *(text(run.get("fidelity")) for run in runs), "")]
-    for key in SHOWN + MUST_AGREE:
+    for key in SHOWN:
         values = [run.get(key) for run in runs]
         verdict = ""
-        if key in MUST_AGREE:
+        if key in must_agree:
             # Nothing to compare is a failure, not agreement.
             agree = values[0] == values[1] and values[0] not in (None, "", 0)
             verdict = "equal" if agree else "DIFFERENT"
@@ -46,6 +53,8 @@ def main(paths):
     widths = [max(len(row[i]) for row in rows) for i in range(4)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+    if clocks[0] != clocks[1]:
+        print(f"clocks differ, {clocks[0]} and {clocks[1]} MHz: time is compared, not cycles")
     if failed:
         sys.exit(f"compare_runs: {' and '.join(failed)} must be equal in {paths[0]} and {paths[1]}")
 

@@ -5,7 +5,8 @@
     sim_scripts/variants_table.py --print    prints the section
 
 The layer is gpt-oss-20b, 1024 tokens, blocks of 256, machine trn3, fidelity timing: the same cycles
-as the other fidelities, in seconds. Figures are cycles of the TensorEngine's clock.
+as the other fidelities, in seconds. Figures are cycles of the TensorEngine's clock; microseconds
+stand beside them, for cycles of other clocks are no common measure.
 """
 
 import argparse
@@ -50,7 +51,9 @@ def run(variant, options):
 
 
 def bounds(report, machine):
-    """Cycles the run needs at least on each resource, whatever the order of things."""
+    """Cycles the run needs at least on each resource, whatever the order of things. The largest is
+    a lower limit of the run's cycles, not the reason for them: what a run waits for is another
+    question, and a faster resource need not make it shorter."""
     mhz = machine["clock"]["tensor_mhz"]
     dma = machine["dma"]
     cores = report["cores"]
@@ -94,7 +97,8 @@ def rows_of(machine):
                       f"{hbm / 2**20:,.0f}", f"{bytes_moved['sendrecv'] / 2**20:,.0f}",
                       f"{stall} {100 * stalls[stall] / total:.1f} %"])
         second.append([name] + [f"{limits[key]:,.0f}" for key in ("PE", "DMA", "HBM", "vector")]
-                      + [limit, f"{100 * limits[limit] / cycles:.1f} %"])
+                      + [limit, f"{100 * limits[limit] / cycles:.1f} %",
+                         f"{limits[limit] / machine['clock']['tensor_mhz']:,.0f}"])
     return first, second
 
 
@@ -115,7 +119,7 @@ def section():
         "",
         table(["variant", "cycles", "us", "PE busy", "of peak", "DMA busy", "HBM MiB",
                "sendrecv MiB", "largest PE stall"], first), "",
-        table(["variant", "PE", "DMA", "HBM", "vector", "bound by", "reached"], second), "",
+        table(["variant", "PE", "DMA", "HBM", "vector", "largest bound", "of the cycles", "us"], second), "",
         END])
 
 

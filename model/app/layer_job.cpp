@@ -289,16 +289,21 @@ double LayerJob::ReferenceWork() const {
          tensors_.shape.intermediate_padded;
 }
 
-reference::Comparison LayerJob::Compare(bool worst_case) {
-  for (const Placed& tensor : placed_)
-    tensor.host->data = std::move(tensor.hbm->data);
+reference::MoeCteResult LayerJob::Expected(bool worst_case) {
+  for (const Placed& tensor : placed_) {
+    if (!tensor.hbm->data.empty())
+      tensor.host->data = std::move(tensor.hbm->data);
+  }
   reference::MoeCteProblem problem = ReferenceProblem(options_.model, tensors_, layout_);
   problem.split_intermediate =
       options_.variant != Variant::shard_on_block && options_.variant != Variant::shard_on_block_mx;
   problem.affinity_on_i =
       problem.split_intermediate && options_.kernel.shard_on_I.expert_affinity_multiply_on_I;
   problem.worst_case = worst_case;
-  const reference::MoeCteResult expected = reference::RunMoeCte(problem);
+  return reference::RunMoeCte(problem);
+}
+
+reference::Comparison LayerJob::CompareWith(const reference::MoeCteResult& expected) {
   // The reference's rows are padded like the machine's.
   std::vector<std::uint16_t> rows(std::size_t{1} * options_.tokens * expected.hidden);
   for (int t = 0; t < options_.tokens; ++t)

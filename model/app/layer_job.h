@@ -63,8 +63,13 @@ class LayerJob {
   // Multiply-adds of those rows without any padding, and with that of H and I: the reference's.
   double UsefulWork() const;
   double ReferenceWork() const;
-  // Takes the tensors out of HBM. `worst_case`: a bound of magnitudes alone, without statistics.
-  reference::Comparison Compare(bool worst_case = false);
+  // What the result must be. Takes the tensors out of HBM, which can run no more. `worst_case`: a
+  // bound of magnitudes alone, without statistics.
+  reference::MoeCteResult Expected(bool worst_case = false);
+  reference::Comparison CompareWith(const reference::MoeCteResult& expected);
+  reference::Comparison Compare(bool worst_case = false) {
+    return CompareWith(Expected(worst_case));
+  }
 
  private:
   // Shapes only, not yet dry run.

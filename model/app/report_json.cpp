@@ -122,6 +122,7 @@ std::string ToJson(const RunReport& report) {
   result["machine"] = report.machine.name;
   result["tokens"] = report.tokens;
   result["cycles"] = run.cycles;
+  result["clock_mhz"] = report.machine.clock.tensor_mhz;
   result["seconds_modelled"] = run.seconds_modelled;
   result["wall_seconds"] = report.wall_seconds;
   result["instructions"] = run.instructions;

@@ -78,6 +78,12 @@ class LayerRun {
   void Multiply(const std::string& name, float factor) {
     Change(name, [=](float value) { return value * factor; });
   }
+  // The first `rows` rows of [.., columns].
+  void MultiplyRows(const std::string& name, std::int64_t columns, std::int64_t rows,
+                    float factor) {
+    std::int64_t i = 0;
+    Change(name, [&](float value) { return i++ / columns < rows ? value * factor : value; });
+  }
   // Row `row` of [rows, columns].
   void SetRow(const std::string& name, std::int64_t row, std::int64_t columns, float value) {
     std::int64_t i = 0;

@@ -111,10 +111,11 @@ TEST_P(MoeCteRef, BoundHoldsForTheMachinesRoundings) {
         EXPECT_TRUE(comparison.pass) << NameOf(activation) << " split " << split << " worst case "
                                      << worst_case << ": bound ratio " << comparison.max_bound_ratio
                                      << ", rms ratio " << comparison.max_rms_ratio;
-        EXPECT_EQ(comparison.count, kTokens * layer.tensors.shape.hidden_padded);
+        EXPECT_EQ(comparison.count, kTokens * layer.config.hidden);
         // A bound nothing comes near would find nothing.
         EXPECT_GT(comparison.max_bound_ratio, worst_case ? 0.05 : 0.1);
-        EXPECT_GT(comparison.max_rms_ratio, 0.3);
+        if (!worst_case)  // which knows no sigma
+          EXPECT_GT(comparison.max_rms_ratio, 0.3);
       }
     }
   }
@@ -182,42 +183,99 @@ TEST(MoeCteRefCompare, MeasuresTheWorstElement) {
   const std::vector<std::uint16_t> rows = {Bits(1), Bits(-2), Bits(0), Bits(4.0625)};
   const reference::Comparison comparison = reference::Compare(TwoByTwo(), rows.data());
   EXPECT_TRUE(comparison.pass);
+  EXPECT_EQ(comparison.failed, reference::Rule::kNone);
   EXPECT_EQ(comparison.count, 4);
+  EXPECT_EQ(comparison.outside, 0);
   EXPECT_EQ(comparison.worst_token, 1);
   EXPECT_EQ(comparison.worst_column, 1);
+  EXPECT_EQ(comparison.worst_value, 4.0625);
+  EXPECT_EQ(comparison.worst_expected, 4);
+  EXPECT_EQ(comparison.worst_bound, 0.1);
   EXPECT_DOUBLE_EQ(comparison.max_row_rel, 0.0625 / 4);
   EXPECT_DOUBLE_EQ(comparison.max_ulp_bf16, 2);  // the distance of bf16 numbers from 4 is 1/32
   EXPECT_DOUBLE_EQ(comparison.max_bound_ratio, 0.625);
+  EXPECT_DOUBLE_EQ(comparison.max_rms_ratio, 0.625);
+  EXPECT_EQ(comparison.worst_rms_token, 1);
 }
 
+// 1.1 times the bound, far from twice: a doubled bound would let it by.
 TEST(MoeCteRefCompare, RejectsAnErrorAboveItsBound) {
-  const std::vector<std::uint16_t> rows = {Bits(1.125), Bits(-2), Bits(0), Bits(4)};
-  EXPECT_FALSE(reference::Compare(TwoByTwo(), rows.data()).pass);
+  reference::MoeCteResult expected = TwoByTwo();
+  expected.bound[0] = 0.0568;
+  const std::vector<std::uint16_t> rows = {Bits(1.0625), Bits(-2), Bits(0), Bits(4)};
+  const reference::Comparison comparison = reference::Compare(expected, rows.data());
+  EXPECT_FALSE(comparison.pass);
+  EXPECT_EQ(comparison.failed, reference::Rule::kBound);
+  EXPECT_EQ(comparison.outside, 1);
+  EXPECT_EQ(comparison.worst_value, 1.0625);
 }
 
 TEST(MoeCteRefCompare, RejectsAnythingInARowThatMustStayZero) {
   const std::vector<std::uint16_t> rows = {Bits(1), Bits(-2), 1, Bits(4)};
   const reference::Comparison comparison = reference::Compare(TwoByTwo(), rows.data());
   EXPECT_FALSE(comparison.pass);
+  EXPECT_EQ(comparison.failed, reference::Rule::kBound);
   EXPECT_EQ(comparison.worst_token, 1);
   EXPECT_EQ(comparison.worst_column, 0);
 }
 
+// Both elements of row 0 are off by 2.1 sigma, and by 2 of it pass.
 TEST(MoeCteRefCompare, RejectsASystematicErrorInsideTheBounds) {
+  const std::vector<std::uint16_t> rows = {Bits(1.0625), Bits(-2.0625), Bits(0), Bits(4)};
+  for (const auto& [sigmas, pass] : {std::pair(2.1, false), std::pair(1.99, true)}) {
+    reference::MoeCteResult expected = TwoByTwo();
+    expected.sigma.assign(4, 0.0625 / sigmas);
+    const reference::Comparison comparison = reference::Compare(expected, rows.data());
+    EXPECT_LE(comparison.max_bound_ratio, 1);
+    EXPECT_EQ(comparison.pass, pass);
+    EXPECT_EQ(comparison.failed, pass ? reference::Rule::kNone : reference::Rule::kRms);
+    EXPECT_NEAR(comparison.max_rms_ratio, sigmas, 1e-9);
+    EXPECT_EQ(comparison.worst_rms_token, 0);
+  }
+}
+
+TEST(MoeCteRefCompare, WithoutSigmaOnlyTheBoundIsARule) {
   reference::MoeCteResult expected = TwoByTwo();
-  expected.sigma = {0.01, 0.01, 0, 0.01};
+  expected.sigma.clear();
   const std::vector<std::uint16_t> rows = {Bits(1.0625), Bits(-2.0625), Bits(0), Bits(4.0625)};
-  const reference::Comparison comparison = reference::Compare(expected, rows.data());
-  EXPECT_LE(comparison.max_bound_ratio, 1);
-  EXPECT_FALSE(comparison.pass);
+  EXPECT_TRUE(reference::Compare(expected, rows.data()).pass);
 }
 
 TEST(MoeCteRefCompare, RejectsNothingAndNothingButZeros) {
-  EXPECT_FALSE(reference::Compare({}, nullptr).pass);
+  EXPECT_EQ(reference::Compare({}, nullptr).failed, reference::Rule::kNothingCompared);
   reference::MoeCteResult zeros = TwoByTwo();
   zeros.output.assign(4, 0.0);
   const std::vector<std::uint16_t> rows(4, 0);
-  EXPECT_FALSE(reference::Compare(zeros, rows.data()).pass);
+  EXPECT_EQ(reference::Compare(zeros, rows.data()).failed, reference::Rule::kOnlyZeros);
+}
+
+// Inside every bound and every sigma, and yet nothing came out.
+TEST(MoeCteRefCompare, RejectsZerosEvenInsideTheBound) {
+  reference::MoeCteResult expected = TwoByTwo();
+  expected.bound.assign(4, 8);
+  expected.sigma.assign(4, 4);
+  const std::vector<std::uint16_t> rows(4, 0);
+  const reference::Comparison comparison = reference::Compare(expected, rows.data());
+  EXPECT_EQ(comparison.failed, reference::Rule::kOnlyZeros);
+  EXPECT_DOUBLE_EQ(comparison.max_bound_ratio, 0.5);
+  EXPECT_EQ(comparison.worst_expected, 4);
+}
+
+TEST(MoeCteRefCompare, RejectsMatchesThatMeasureNothing) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  reference::MoeCteResult expected = TwoByTwo();
+  expected.output = {kNan, HUGE_VAL, kNan, -HUGE_VAL};
+  const std::vector<std::uint16_t> rows = {0x7fc0, 0x7f80, 0x7fc0, 0xff80};
+  EXPECT_EQ(reference::Compare(expected, rows.data()).failed, reference::Rule::kNothingCompared);
+  // A number of no column of the model, or with an infinite bound, measures nothing either.
+  expected.output = {kNan, 1, kNan, 1};
+  expected.columns = 1;
+  const std::vector<std::uint16_t> padding = {0x7fc0, Bits(1), 0x7fc0, Bits(1)};
+  EXPECT_EQ(reference::Compare(expected, padding.data()).failed, reference::Rule::kNothingCompared);
+  expected.columns = 0;
+  EXPECT_TRUE(reference::Compare(expected, padding.data()).pass);
+  expected.bound.assign(4, HUGE_VAL);
+  EXPECT_EQ(reference::Compare(expected, padding.data()).failed, reference::Rule::kNothingCompared);
 }
 
 TEST(MoeCteRefCompare, NanMeetsNanAndInfMeetsInf) {
@@ -225,20 +283,38 @@ TEST(MoeCteRefCompare, NanMeetsNanAndInfMeetsInf) {
   reference::MoeCteResult expected = TwoByTwo();
   expected.output = {kNan, HUGE_VAL, 1e39, 4};
   expected.bound = {kNan, kNan, 1e36, 0.1};
-  EXPECT_TRUE(reference::Compare(expected,
-                                 std::vector<std::uint16_t>{0x7fc0, 0x7f80, 0x7f80, Bits(4)}.data())
-                  .pass);
-  for (const std::uint16_t wrong : {Bits(1), std::uint16_t{0x7f80}}) {
-    EXPECT_FALSE(reference::Compare(
-                     expected, std::vector<std::uint16_t>{wrong, 0x7f80, 0x7f80, Bits(4)}.data())
-                     .pass);
+  const auto compare = [&](std::vector<std::uint16_t> rows) {
+    return reference::Compare(expected, rows.data());
+  };
+  const reference::Comparison right = compare({0x7fc0, 0x7f80, 0x7f80, Bits(4)});
+  EXPECT_TRUE(right.pass);
+  EXPECT_EQ(right.count, 1);
+  for (const std::vector<std::uint16_t>& wrong :
+       {std::vector<std::uint16_t>{Bits(1), 0x7f80, 0x7f80, Bits(4)},
+        {0x7f80, 0x7f80, 0x7f80, Bits(4)},
+        {0x7fc0, 0xff80, 0x7f80, Bits(4)},
+        {0x7fc0, 0x7f80, 0x7f80, 0x7fc0},
+        {0x7fc0, 0x7f80, 0x7f7f, Bits(4)}}) {
+    const reference::Comparison comparison = compare(wrong);
+    EXPECT_EQ(comparison.failed, reference::Rule::kOutcome);
+    EXPECT_EQ(comparison.wrong_outcomes, 1);
+    EXPECT_TRUE(std::isfinite(comparison.max_bound_ratio));
   }
-  EXPECT_FALSE(reference::Compare(
-                   expected, std::vector<std::uint16_t>{0x7fc0, 0xff80, 0x7f80, Bits(4)}.data())
-                   .pass);
-  EXPECT_FALSE(reference::Compare(expected,
-                                  std::vector<std::uint16_t>{0x7fc0, 0x7f80, 0x7f80, 0x7fc0}.data())
-                   .pass);
+}
+
+TEST(MoeCteRefCompare, AnElementMayHaveSeveralOutcomes) {
+  reference::MoeCteResult expected = TwoByTwo();
+  expected.outcomes.assign(4, reference::kFinite);
+  expected.outcomes[0] = reference::kFinite | reference::kPositiveInf;
+  const auto passes = [&](std::uint16_t bits) {
+    const std::vector<std::uint16_t> rows = {bits, Bits(-2), Bits(0), Bits(4)};
+    return reference::Compare(expected, rows.data()).pass;
+  };
+  EXPECT_TRUE(passes(Bits(1)));
+  EXPECT_TRUE(passes(0x7f80));
+  EXPECT_FALSE(passes(0xff80));
+  EXPECT_FALSE(passes(0x7fc0));
+  EXPECT_FALSE(passes(Bits(1.25)));
 }
 
 }  // namespace
