@@ -19,7 +19,7 @@ struct CommonOptions {
   std::string probe = "0,0";  // PE row, column
   std::string wave_window;    // "from:to", TensorEngine cycles
   std::uint64_t seed = 1;
-  bool unchecked = false;  // no race checker, no check for unwritten bytes
+  bool unchecked = false;                // no race checker, no check for unwritten bytes
   std::vector<std::string> arguments;    // of the command line, for the report
   std::string* captured_json = nullptr;  // the JSON report goes here, nothing to stdout
 };

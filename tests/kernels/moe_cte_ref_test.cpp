@@ -219,6 +219,13 @@ TEST(MoeCteRefCompare, RejectsAnythingInARowThatMustStayZero) {
   EXPECT_EQ(comparison.worst_column, 0);
 }
 
+TEST(MoeCteRefCompare, RejectsAnErrorWhereTheBoundIsNan) {
+  reference::MoeCteResult expected = TwoByTwo();
+  expected.bound[0] = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<std::uint16_t> rows = {Bits(1.0625), Bits(-2), Bits(0), Bits(4)};
+  EXPECT_EQ(reference::Compare(expected, rows.data()).failed, reference::Rule::kBound);
+}
+
 // Both elements of row 0 are off by 2.1 sigma, and by 2 of it pass.
 TEST(MoeCteRefCompare, RejectsASystematicErrorInsideTheBounds) {
   const std::vector<std::uint16_t> rows = {Bits(1.0625), Bits(-2.0625), Bits(0), Bits(4)};
