@@ -114,8 +114,9 @@ TEST_P(MoeCteRef, BoundHoldsForTheMachinesRoundings) {
         EXPECT_EQ(comparison.count, kTokens * layer.config.hidden);
         // A bound nothing comes near would find nothing.
         EXPECT_GT(comparison.max_bound_ratio, worst_case ? 0.05 : 0.1);
-        if (!worst_case)  // which knows no sigma
+        if (!worst_case) {  // which knows no sigma
           EXPECT_GT(comparison.max_rms_ratio, 0.3);
+        }
       }
     }
   }
