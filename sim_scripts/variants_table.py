@@ -119,7 +119,8 @@ def section():
         "",
         table(["variant", "cycles", "us", "PE busy", "of peak", "DMA busy", "HBM MiB",
                "sendrecv MiB", "largest PE stall"], first), "",
-        table(["variant", "PE", "DMA", "HBM", "vector", "largest bound", "of the cycles", "us"], second), "",
+        table(["variant", "PE", "DMA", "HBM", "vector", "largest bound", "of the cycles", "us"],
+              second), "",
         END])
 
 

@@ -96,15 +96,11 @@ void ExpertEvaluator::DownOutcomes(int expert, int column, const Intermediate& y
                                    ExpertResult& out) const {
   if (spots.empty())
     return;
-  const int cores = problem_.split_intermediate ? 2 : 1;
-  const int share = problem_.intermediate / cores;
   const auto panel = std::make_unique<Panel>();
   std::array<Range, kPassRows> of_row;
   std::vector<std::array<PathSum, 2>> sums(spots.size(),
                                            {PathSum(weights_.mx()), PathSum(weights_.mx())});
-  for (int first = 0; first < problem_.intermediate;) {
-    const int core = first / share;
-    const int depth = std::min(kPassRows, (core + 1) * share - first);
+  for (const auto& [first, depth, core] : DownPasses(problem_)) {
     weights_.ReadDown(expert, first, depth, column, *panel, WeightReader::kRaw);
     int row = -1;
     for (std::size_t s = 0; s < spots.size(); ++s) {
@@ -120,12 +116,11 @@ void ExpertEvaluator::DownOutcomes(int expert, int column, const Intermediate& y
       }
       sums[s][core].Add(*panel, spots[s].column, depth, of_row.data());
     }
-    first += depth;
   }
   for (std::size_t s = 0; s < spots.size(); ++s) {
     const auto& [r, c] = spots[s];
     Range of_cores[2];
-    for (int core = 0; core < cores; ++core) {
+    for (int core = 0; core < 2; ++core) {
       of_cores[core] = weights_.mx() ? sums[s][core].InPsum() : sums[s][core].InAnyChunks();
     }
     const auto bias =

@@ -51,12 +51,7 @@ double RunningSumError(double magnitude, int steps, bool worst_case) {
   return count * kUnitFp32 * magnitude;
 }
 
-// A stretch of I that one panel covers, and the core that sums it.
-struct DownPass {
-  int first;
-  int depth;
-  int core;
-};
+}  // namespace
 
 std::vector<DownPass> DownPasses(const MoeCteProblem& problem) {
   const int cores = problem.split_intermediate ? 2 : 1;
@@ -68,8 +63,6 @@ std::vector<DownPass> DownPasses(const MoeCteProblem& problem) {
   }
   return passes;
 }
-
-}  // namespace
 
 // One of gate and up for all rows and one panel of columns: value and bound before the bias.
 struct ExpertEvaluator::Projection {

@@ -45,6 +45,16 @@ struct ExpertResult {
   OutcomeSets outcomes;  // of the row that is added to the output, after any affinity
 };
 
+// A stretch of I that one panel covers, and the core that sums it.
+struct DownPass {
+  int first;
+  int depth;
+  int core;
+};
+
+// In the order of I.
+std::vector<DownPass> DownPasses(const MoeCteProblem& problem);
+
 double AffinityOf(const MoeCteProblem& problem, std::size_t token, int expert);
 
 class ExpertEvaluator {

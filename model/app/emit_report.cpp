@@ -2,13 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 
-#include "model/app/checksum.h"
 #include "model/app/report_json.h"
 #include "model/app/rerun_command.h"
 #include "model/support/check.h"
@@ -39,8 +34,10 @@ void AddProvenance(const CommonOptions& options, const std::vector<std::string>&
   provenance.seed = options.seed;
   std::vector<std::string> paths = InputsAmong(options.arguments);
   paths.insert(paths.end(), more_inputs.begin(), more_inputs.end());
-  for (const std::string& path : paths)
+  for (const std::string& text : paths) {
+    const std::string path = FileOf(text);
     provenance.inputs.push_back({path, FileChecksum(path)});
+  }
 
   // A preset is compared with itself, a file with the preset it differs least from.
   for (const std::string& preset : PresetNames()) {

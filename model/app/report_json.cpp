@@ -126,6 +126,7 @@ std::string ToJson(const RunReport& report) {
   result["seconds_modelled"] = run.seconds_modelled;
   result["wall_seconds"] = report.wall_seconds;
   result["instructions"] = run.instructions;
+  result["checked"] = report.checked;
   result["checksum"] = OrNull(report.checksum);
   result["checked"] = report.checked;
   result["error"] = ErrorJson(report);

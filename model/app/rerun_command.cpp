@@ -121,14 +121,25 @@ std::string FileChecksum(const std::string& path) {
   return Checksum(inputs::ReadFile(path));
 }
 
+std::string FileOf(std::string text) {
+  while (!std::filesystem::is_regular_file(text)) {
+    const std::size_t end = text.find_last_of(":#");
+    if (end == std::string::npos)
+      return "";
+    text.resize(end);
+  }
+  return text;
+}
+
 std::vector<std::string> InputsAmong(const std::vector<std::string>& arguments) {
   std::vector<std::string> paths;
   for (const Word& word : WordsOf(arguments)) {
     if (Contains(kOutputOptions, word.option) || Contains(kNameOptions, word.option) ||
-        word.option == "--set" || Contains(PresetNames(), word.value) ||
-        !std::filesystem::is_regular_file(word.value) || Contains(paths, word.value))
+        word.option == "--set" || Contains(PresetNames(), word.value))
       continue;
-    paths.push_back(word.value);
+    const std::string path = FileOf(word.value);
+    if (!path.empty() && !Contains(paths, path))
+      paths.push_back(path);
   }
   return paths;
 }

@@ -114,8 +114,9 @@ TEST_P(MoeCteRef, BoundHoldsForTheMachinesRoundings) {
         EXPECT_EQ(comparison.count, kTokens * layer.config.hidden);
         // A bound nothing comes near would find nothing.
         EXPECT_GT(comparison.max_bound_ratio, worst_case ? 0.05 : 0.1);
-        if (!worst_case)  // which knows no sigma
+        if (!worst_case) {  // which knows no sigma
           EXPECT_GT(comparison.max_rms_ratio, 0.3);
+        }
       }
     }
   }
@@ -217,6 +218,13 @@ TEST(MoeCteRefCompare, RejectsAnythingInARowThatMustStayZero) {
   EXPECT_EQ(comparison.failed, reference::Rule::kBound);
   EXPECT_EQ(comparison.worst_token, 1);
   EXPECT_EQ(comparison.worst_column, 0);
+}
+
+TEST(MoeCteRefCompare, RejectsAnErrorWhereTheBoundIsNan) {
+  reference::MoeCteResult expected = TwoByTwo();
+  expected.bound[0] = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<std::uint16_t> rows = {Bits(1.0625), Bits(-2), Bits(0), Bits(4)};
+  EXPECT_EQ(reference::Compare(expected, rows.data()).failed, reference::Rule::kBound);
 }
 
 // Both elements of row 0 are off by 2.1 sigma, and by 2 of it pass.

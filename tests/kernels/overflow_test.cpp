@@ -118,8 +118,9 @@ void ExpectRightAndNothingElse(LayerRun& run, Seen& seen) {
       std::memcpy(bits, &right, 2);
     }
   }
-  if (one_plane)
+  if (one_plane) {
     EXPECT_GT(mistakes, 0);
+  }
 }
 
 class Overflow : public testing::TestWithParam<MoECTEImplementation> {};
