@@ -1,5 +1,7 @@
 #include "model/ops/lifetimes.h"
 
+#include <algorithm>
+
 #include "model/support/sim_error.h"
 
 namespace bwmm::ops {
@@ -27,7 +29,6 @@ void Lifetimes::Freed(std::uint64_t begin, std::uint32_t position) {
 
 std::uint8_t Lifetimes::GenerationAt(std::uint64_t at, std::uint32_t position,
                                      std::uint64_t& end) const {
-  end = frees_.size() * kGranule;
   if (!any_)
     return 0;
   const auto generation = [&](std::uint64_t granule) {
@@ -39,9 +40,9 @@ std::uint8_t Lifetimes::GenerationAt(std::uint64_t at, std::uint32_t position,
   };
   std::uint64_t granule = at / kGranule;
   const std::size_t here = generation(granule);
-  while (++granule < frees_.size() && generation(granule) == here) {
+  while (++granule * kGranule < end && generation(granule) == here) {
   }
-  end = granule * kGranule;
+  end = std::min(end, granule * kGranule);
   // 0 stands for "never written" in a checker's map, so there is one value less than a byte has.
   return static_cast<std::uint8_t>(here % 255);
 }

@@ -26,8 +26,8 @@ class Lifetimes {
   void Allocated(std::uint64_t begin, std::uint64_t bytes, const std::string& tile);
   void Freed(std::uint64_t begin, std::uint32_t position);
 
-  // How often byte `at` had been freed before the instruction at `position`; `end` becomes one past
-  // the last byte of which the same is true.
+  // How often byte `at` had been freed before the instruction at `position`. `end`, one past the
+  // bytes asked about, becomes one past those of which the same is true.
   std::uint8_t GenerationAt(std::uint64_t at, std::uint32_t position, std::uint64_t& end) const;
 
  private:

@@ -43,9 +43,8 @@ void MemoryChecker::ForEachStretch(const isa::Operand& operand, F f) const {
     std::uint64_t at = static_cast<std::uint64_t>(first) - partition;
     const std::uint64_t last = at + static_cast<std::uint64_t>(bytes);
     while (at < last) {
-      std::uint64_t end = 0;
+      std::uint64_t end = last;
       const int mark = 1 + lifetimes.GenerationAt(at, position_, end);
-      end = std::min(end, last);
       f(static_cast<std::int64_t>(partition + at), static_cast<std::int64_t>(end - at),
         static_cast<std::uint8_t>(mark));
       at = end;
