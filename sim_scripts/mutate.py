@@ -103,6 +103,8 @@ class Copy:
         result = self.command("cmake", "--build", self.build, "--parallel", self.jobs, "--target",
                               *targets)
         self.said = result.stdout[-2000:] + result.stderr[-2000:]
+        if result.returncode != 0 and "FAILED:" not in result.stdout:
+            sys.exit(f"mutate: the build ran nothing\n{self.said}")
         return result.returncode == 0
 
     def first_failure(self, tests):
@@ -112,7 +114,9 @@ class Copy:
         if result.returncode == 0:
             return None
         failed = re.findall(r"Test\s+#\d+: (\S+) \.*\s*\**(?!.*Passed)", result.stdout)
-        return failed[0] if failed else "ctest"
+        if not failed:  # a command that did not get as far as a test says nothing of the fault
+            sys.exit(f"mutate: ctest ran no test\n{result.stdout[-2000:]}{result.stderr[-2000:]}")
+        return failed[0]
 
     def judge(self, mutant, second):
         stages = [mutant.test] + ([second] if second else [])
