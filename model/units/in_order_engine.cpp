@@ -94,9 +94,6 @@ void InOrderEngine::Start(Work& work) {
   free_at_ = Now() + config_.clock.Cycles(cost.occupancy) + extra;
   ledger_.Until(free_at_, TimeClass::kBusy);
   running.done_at = EvenUp(free_at_ + config_.clock.Cycles(cost.latency));
-  // Results appear in program order.
-  if (!running_.empty())
-    running.done_at = std::max(running.done_at, running_.back().done_at);
   running_.push_back(running);
 }
 

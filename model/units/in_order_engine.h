@@ -62,7 +62,7 @@ class InOrderEngine final : public sc_core::sc_module, public WorkIf, public Mee
   RunState& run_;
   ops::CoreMemory& memory_;
   std::deque<Work*> queue_;
-  std::deque<Running> running_;  // by done_at
+  std::deque<Running> running_;  // in program order: a result waits for those before it
   Tick free_at_ = 0;             // kNever in a barrier
   Work* in_barrier_ = nullptr;
   Ledger ledger_;

@@ -98,6 +98,19 @@ TEST_F(TensorUnitTest, HidesALoadBehindTheMoveBefore) {
   EXPECT_EQ(Of(TimeClass::kBusy), (32u + 128 + 128) * kCycle) << "counted once";
 }
 
+TEST_F(TensorUnitTest, StartsALoadDuringAMoveWithoutAGap) {
+  Build();
+  Ready(0, Load());
+  Ready(1, Move(128));
+  const Work& hidden = Ready(2, Load(), 100);  // pushed at edge 50, started at 51
+  Run();
+  EXPECT_EQ(hidden.start, 51 * kCycle);
+  EXPECT_EQ(hidden.stall, TimeClass::kBusy);
+  EXPECT_EQ(Of(TimeClass::kControl), 0u);
+  EXPECT_EQ(Of(TimeClass::kStructural), 1 * kCycle);
+  EXPECT_EQ(Of(TimeClass::kBusy), (32u + 128) * kCycle);
+}
+
 TEST_F(TensorUnitTest, StandsBehindAnOlderCommandThatWaits) {
   Build();
   Work& first = Accept(0, Load());
