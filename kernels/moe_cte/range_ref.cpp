@@ -48,7 +48,7 @@ unsigned OverflowOutcomes(double low, double high, double limit) {
 }
 
 Range Rounded(const Range& x, double unit, double limit) {
-  if (!Has(x, kFinite))
+  if (!Has(x, kFinite) || (x.value == 0 && x.error == 0))
     return x;
   const double error = std::isnan(x.error) ? HUGE_VAL : x.error;
   const unsigned can =
@@ -56,6 +56,31 @@ Range Rounded(const Range& x, double unit, double limit) {
   if ((can & kFinite) == 0)
     return {.can = can};
   return {x.value, error + unit * (std::abs(x.value) + error) + kTiny, can};
+}
+
+bool IsGated(Function function) {
+  return function == Function::kSilu || function == Function::kSwish ||
+         function == Function::kGelu || function == Function::kGeluTanh;
+}
+
+// What the function makes of all numbers in x. Monotone but for the gated ones, which fall from -0
+// to above -0.28 somewhere in [-2, 0] and rise from there.
+Range ImageOf(Function function, const Range& x) {
+  constexpr double kLeastPlace = -2;
+  constexpr double kLeast = -0.28;
+  const auto clamped = [&](double y) {
+    return function == Function::kExp ? std::min(y, kLargestExponent) : y;
+  };
+  const double from = clamped(x.value - x.error);
+  const double to = clamped(x.value + x.error);
+  double low = std::min(Evaluate(function, from), Evaluate(function, to));
+  const double high = std::max(Evaluate(function, from), Evaluate(function, to));
+  if (IsGated(function) && from < 0 && to > kLeastPlace)
+    low = std::min(low, kLeast);
+  const Range by_ends = Between(low, high, kFinite);
+  const Range by_slope{Evaluate(function, clamped(x.value)),
+                       SpreadBound(function, clamped(x.value), x.error)};
+  return by_slope.error < by_ends.error ? by_slope : by_ends;
 }
 
 }  // namespace
@@ -139,12 +164,8 @@ Range RoundedToBf16(const Range& x) {
 
 Range Activated(Function function, const Range& x) {
   Range result{.can = x.can & kNaN};
-  if (Has(x, kFinite) && function == Function::kExp) {
-    const auto exp = [](double y) { return std::exp(std::min(y, kLargestExponent)); };
-    result = Either(result, Between(exp(x.value - x.error), exp(x.value + x.error), kFinite));
-  } else if (Has(x, kFinite)) {
-    result = Either(result, {Evaluate(function, x.value), SpreadBound(function, x.value, x.error)});
-  }
+  if (Has(x, kFinite))
+    result = Either(result, ImageOf(function, x));
   for (const double infinity : {HUGE_VAL, -HUGE_VAL}) {
     if (Has(x, infinity > 0 ? kPositiveInf : kNegativeInf))
       result = Either(result, Exactly(Evaluate(function, infinity)));
