@@ -111,15 +111,17 @@ LayerJob::LayerJob(const LayerJobOptions& options)
       tensors_(
           inputs::BuildLayer(options.model, routing_, WeightsFor(options), options.seed, false)) {}
 
-bool LayerJob::Fits(const LayerJobOptions& options, const isa::Limits& limits) {
+Fit LayerJob::DryRunOf(const LayerJobOptions& options, const isa::Limits& limits) {
   try {
     LayerJob job(options);
     job.PlaceTensors(false);
     job.DryRun(limits);
+  } catch (const lang::DoesNotFit&) {
+    return Fit::kBuffersTooLarge;
   } catch (const SimError&) {
-    return false;
+    return Fit::kRefused;
   }
-  return true;
+  return Fit::kFits;
 }
 
 LayerJob::LayerJob(const LayerJobOptions& options, const isa::Limits& limits,
@@ -141,13 +143,21 @@ LayerJob::LayerJob(const LayerJobOptions& options, const isa::Limits& limits,
 }
 
 lang::HbmTensor LayerJob::Place(inputs::HostTensor& tensor, bool with_data) {
-  ops::HbmTensor& placed = hbm_.Allocate(tensor.name, tensor.dtype, tensor.shape, false);
+  ops::HbmTensor& placed =
+      hbm_.Allocate(tensor.name, PlacedType(tensor.dtype), tensor.shape, false);
   // The bytes move to HBM for the run; Compare moves them back for the reference.
   placed.read_only = true;
   if (with_data)
     placed.data = std::move(tensor.data);
   placed_.push_back({&tensor, &placed});
-  return {tensor.name, tensor.dtype, tensor.shape, placed.address};
+  return {tensor.name, placed.dtype, tensor.shape, placed.address};
+}
+
+// Frameworks without x4 types have them as integers.
+DType LayerJob::PlacedType(DType type) const {
+  if (!options_.kernel.integer_carriers || !IsX4(type))
+    return type;
+  return SizeOf(type) == 2 ? DType::kUint16 : DType::kUint32;
 }
 
 void LayerJob::PlaceTensors(bool with_data) {
@@ -224,13 +234,8 @@ void LayerJob::SetOptions() {
     args_.hidden_states.shape = {options_.tokens, tensors_.shape.hidden_padded};
     args_.expert_affinities_masked.shape = {std::int64_t{options_.tokens} * model.experts, 1};
   }
-  if (options_.kernel.integer_carriers && kernels::IsMx(options_.variant)) {
-    const DType type = args_.gate_up_proj_weight.dtype;
-    const DType carrier = SizeOf(type) == 2 ? DType::kUint16 : DType::kUint32;
-    args_.gate_up_proj_weight.dtype = args_.down_proj_weight.dtype = carrier;
-    if (carrier == DType::kUint32)
-      args_.weight_dtype = type;
-  }
+  if (args_.gate_up_proj_weight.dtype == DType::kUint32)
+    args_.weight_dtype = tensors_.gate_up_weight.dtype;
   args_.block_size = layout_.block_size;
   args_.activation_function = model.activation;
   args_.clamp = {.gate_upper = model.gate_clamp_upper,
