@@ -163,7 +163,12 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
     PrintError(error.what());
     return 2;
   }
-  const bool pass = action();
+  bool pass = false;
+  try {
+    pass = action();
+  } catch (const SimError& error) {
+    throw SimError("{}: {}", cli.get_subcommands().front()->get_name(), error.what());
+  }
   if (std::fflush(stdout) != 0)
     throw SimError("standard output: cannot be written: {}", std::strerror(errno));
   return pass ? 0 : 1;

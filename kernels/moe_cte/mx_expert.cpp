@@ -1,5 +1,7 @@
 #include "kernels/moe_cte/mx_expert.h"
 
+#include "kernels/moe_cte/psum_depth.h"
+
 namespace bwmm::kernels {
 
 using lang::View;
@@ -7,11 +9,12 @@ using lang::View;
 MxExpert::MxExpert(lang::Core& nki, const MoeCteArgs& args, MxWeights& weights)
     : nki_(nki), args_(args), weights_(weights), middle_(nki, args, DType::kBf16, args.block_size) {
   const std::int64_t b = args.block_size;
-  // Gate and up share four of the eight PSUM banks.
-  const int turns = b <= 256 ? 3 : (b <= 512 ? 2 : 1);
+  // Gate and up share four of eight PSUM banks.
+  const int turns = PsumDepth(nki.limits(), b <= 256 ? 3 : (b <= 512 ? 2 : 1));
   gate_psum_ = nki.RotatingPsum("gate_psum", turns, DType::kBf16, 128, {b});
   up_psum_ = nki.RotatingPsum("up_psum", turns, DType::kBf16, 128, {b});
-  down_psum_ = nki.RotatingPsum("down_psum", 3, DType::kBf16, 128, {kChunk});
+  down_psum_ =
+      nki.RotatingPsum("down_psum", PsumDepth(nki.limits(), 3), DType::kBf16, 128, {kChunk});
   inter_ = nki.RotatingSbuf("intermediate", 2, DType::kBf16, 128, {b, 4});
   words_ = nki.RotatingSbuf("intermediate_x4", 1, DType::kFp8E4M3FnX4, 128, {weights.tiles(), b});
   scales_ = nki.RotatingSbuf("intermediate_scale", 1, DType::kE8M0, 128, {weights.tiles(), b});

@@ -35,11 +35,8 @@ AffinityScalingMode ModeOf(inputs::AffinityScaling scaling) {
       return AffinityScalingMode::kPreScale;
     case inputs::AffinityScaling::kPostScale:
       return AffinityScalingMode::kPostScale;
-    case inputs::AffinityScaling::kPreScaleDelayed:
-      break;
   }
-  throw SimError(
-      "model.affinity_scaling: pre_scale_delayed, allowed no_scale, post_scale, pre_scale");
+  throw CheckFailure("unknown affinity scaling");
 }
 
 // Takes instructions and forgets them: allocations and refusals show, nothing runs.
