@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/moe_cte/psum_depth.h"
+
 namespace bwmm::app {
 namespace {
 
@@ -70,6 +72,10 @@ std::string WhatWouldFit(const LayerJobOptions& options, const isa::Limits& limi
   });
   if (intermediate)
     ways.push_back(fmt::format("intermediate up to {}", *intermediate));
+  for (isa::Limits wider = limits; ways.empty() && ++wider.psum_banks <= kernels::kPsumBanks;) {
+    if (FitOf(base, wider) == Fit::kFits)
+      ways.push_back(fmt::format("machine.psum.banks={}", wider.psum_banks));
+  }
   std::string text;
   for (const std::string& way : ways)
     text += (text.empty() ? "it fits with " : ", or ") + way;

@@ -57,7 +57,6 @@ const Field kFields[] = {
     {"machine.tensor.cols", [](Config& c) -> Int& { return c.tensor.cols; }, 8, 128, false},
     {"machine.tensor.min_interval", [](Config& c) -> Int& { return c.tensor.min_interval; }, 1,
      kMaxCycles},
-    {"machine.tensor.queue_depth", [](Config& c) -> Int& { return c.tensor.queue_depth; }, 1, 64},
     {"machine.compute.min_interval", [](Config& c) -> Int& { return c.compute.min_interval; }, 1,
      kMaxCycles},
     {"machine.compute.access_cycles", [](Config& c) -> Int& { return c.compute.access_cycles; }, 1,

@@ -44,7 +44,6 @@ struct MachineConfig {
     std::int64_t rows = 0;
     std::int64_t cols = 0;
     std::int64_t min_interval = 0;  // cycles
-    std::int64_t queue_depth = 0;
   } tensor;
 
   struct Compute {
