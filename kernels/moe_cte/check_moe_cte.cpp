@@ -85,9 +85,9 @@ class Checker {
             "weights are {} and {}, allowed one x4 type for both",
             NameOf(args_.gate_up_proj_weight.dtype), NameOf(args_.down_proj_weight.dtype));
     Require(args_.gate_up_proj_scale && args_.down_proj_scale, "weight scales are missing");
-    const int multiple = Is(Variant::shard_on_block_mx) ? 512 : 1024;
-    Require(args_.intermediate() % multiple == 0, "intermediate {}, allowed multiples of {}",
-            args_.intermediate(), multiple);
+    const int least = Is(Variant::shard_on_block_mx) ? 512 : 1024;
+    Require(args_.intermediate() % 512 == 0 && args_.intermediate() >= least,
+            "intermediate {}, allowed multiples of 512 from {} on", args_.intermediate(), least);
   }
 
   void Dense() const {

@@ -27,6 +27,17 @@ inputs::WeightLayout WeightsFor(const LayerJobOptions& options) {
   return IsMx(options.model.weights) ? options.model.weights : inputs::WeightLayout::kMxfp8E4M3;
 }
 
+// A core of an I-shard variant has at least one tile of 512.
+int LeastMxTiles(const LayerJobOptions& options) {
+  return options.variant == Variant::shard_on_block_mx ? 1 : 2;
+}
+
+inputs::LayerTensors BuildLayer(const LayerJobOptions& options, const inputs::Routing& routing,
+                                bool with_data) {
+  return inputs::BuildLayer(options.model, routing, WeightsFor(options), options.seed, with_data,
+                            LeastMxTiles(options));
+}
+
 AffinityScalingMode ModeOf(inputs::AffinityScaling scaling) {
   switch (scaling) {
     case inputs::AffinityScaling::kNoScale:
@@ -61,7 +72,8 @@ class DryRunSink final : public isa::Sink {
 
 // Refuses what no layout of this size can have, before time goes into building it.
 void CheckSizes(const LayerJobOptions& options, std::uint64_t hbm_bytes) {
-  const inputs::LayerShape shape = ShapeOf(options.model, WeightsFor(options));
+  const inputs::LayerShape shape =
+      ShapeOf(options.model, WeightsFor(options), LeastMxTiles(options));
   const std::uint64_t row_bytes = std::uint64_t{2} * 2 * shape.hidden_padded;
   const std::uint64_t most = hbm_bytes / row_bytes;
   if (options.tokens > 0 && static_cast<std::uint64_t>(options.tokens) > most) {
@@ -105,8 +117,7 @@ LayerJob::LayerJob(const LayerJobOptions& options)
     : options_(options),
       routing_(RoutingOf(options)),
       layout_(LayoutOf(options, routing_)),
-      tensors_(
-          inputs::BuildLayer(options.model, routing_, WeightsFor(options), options.seed, false)) {}
+      tensors_(BuildLayer(options, routing_, false)) {}
 
 Fit LayerJob::DryRunOf(const LayerJobOptions& options, const isa::Limits& limits) {
   try {
@@ -133,7 +144,7 @@ LayerJob::LayerJob(const LayerJobOptions& options, const isa::Limits& limits,
   }
   if (!with_data)
     return;
-  tensors_ = inputs::BuildLayer(options.model, routing_, WeightsFor(options), options.seed, true);
+  tensors_ = BuildLayer(options, routing_, true);
   hbm_ = ops::Hbm(hbm_bytes);
   placed_.clear();
   PlaceTensors(true);
