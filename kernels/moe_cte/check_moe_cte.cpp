@@ -88,6 +88,11 @@ class Checker {
     const int least = Is(Variant::shard_on_block_mx) ? 512 : 1024;
     Require(args_.intermediate() % 512 == 0 && args_.intermediate() >= least,
             "intermediate {}, allowed multiples of 512 from {} on", args_.intermediate(), least);
+    const std::int64_t used = args_.used_intermediate.value_or(args_.intermediate());
+    Require(used >= 1 && used <= args_.intermediate() &&
+                (used > args_.intermediate() - 512 || args_.intermediate() == least),
+            "used_intermediate {}, allowed less than 512 below intermediate {}", used,
+            args_.intermediate());
   }
 
   void Dense() const {

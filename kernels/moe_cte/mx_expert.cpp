@@ -16,6 +16,10 @@ MxExpert::MxExpert(lang::Core& nki, const MoeCteArgs& args, MxWeights& weights)
   down_psum_ =
       nki.RotatingPsum("down_psum", PsumDepth(nki.limits(), 3), DType::kBf16, 128, {kChunk});
   inter_ = nki.RotatingSbuf("intermediate", 2, DType::kBf16, 128, {b, 4});
+  if (weights.share().padded()) {
+    tail_ = nki.RotatingSbuf("intermediate_tail", 1, DType::kBf16, 128, {b, 4});
+    nki.memset(tail_[0], 0.0f);
+  }
   words_ = nki.RotatingSbuf("intermediate_x4", 1, DType::kFp8E4M3FnX4, 128, {weights.tiles(), b});
   scales_ = nki.RotatingSbuf("intermediate_scale", 1, DType::kE8M0, 128, {weights.tiles(), b});
 }
@@ -23,18 +27,23 @@ MxExpert::MxExpert(lang::Core& nki, const MoeCteArgs& args, MxWeights& weights)
 void MxExpert::ProjectGateUp(std::int64_t turn, const MxHidden& hidden,
                              const std::function<void()>& between) {
   for (std::int64_t tile = 0; tile < weights_.tiles(); ++tile) {
+    const View& inter = Inter(tile);
     for (int lane = 0; lane < 4; ++lane) {
       const std::int64_t sub_tile = tile * 4 + lane;
+      if (sub_tile >= weights_.share().sub_tiles) {
+        between();
+        continue;
+      }
       const View& gate = gate_psum_[sub_tile];
       const View& up = up_psum_[sub_tile];
       MatmulGateUp(gate, turn, hidden, 0, sub_tile);
       MatmulGateUp(up, turn, hidden, 1, sub_tile);
-      middle_.Apply(inter_[tile].Pick(2, lane),
+      middle_.Apply(inter.Pick(2, lane),
                     {{{.psum = gate, .bias = weights_.gate_up_bias(turn, 0, tile, lane)},
                       {.psum = up, .bias = weights_.gate_up_bias(turn, 1, tile, lane)}}});
       between();
     }
-    nki_.quantize_mx(words_[0].Pick(1, tile), scales_[0].Pick(1, tile), inter_[tile].Flat());
+    nki_.quantize_mx(words_[0].Pick(1, tile), scales_[0].Pick(1, tile), inter.Flat());
   }
 }
 

@@ -24,26 +24,17 @@
 namespace bwmm::kernels {
 namespace {
 
-// Tiles of 512 of I that a core owns.
-struct Share {
-  Share(const MoeCteArgs& args, int core)
-      : first(core == 0 ? 0 : (args.intermediate() / 512 + 1) / 2),
-        count(core == 0 ? (args.intermediate() / 512 + 1) / 2 : args.intermediate() / 512 / 2) {}
-
-  std::int64_t first, count;
-};
-
 struct Kernel {
   Kernel(lang::Core& nki, const MoeCteArgs& args)
-      : share(args, nki.program_id()),
+      : share(HalfShare(args, nki.program_id())),
         tokens(nki, args, 3),
-        ffn(nki, args, tokens, share.first, share.count,
+        ffn(nki, args, tokens, share,
             // Besides the FFN's buffers: partial, received and old rows.
-            PlanMx(nki.limits(), args, share.count, args.block_size / 128 * 2 * args.hidden() * 2)),
+            PlanMx(nki.limits(), args, share, args.block_size / 128 * 2 * args.hidden() * 2)),
         output(nki, args, tokens, {.rounding = Rounding::kStepwise}),
         blocks(nki, args, ffn, output) {}
 
-  Share share;
+  MxShare share;
   BlockTokens tokens;
   MxFfn ffn;
   CrossCoreRows output;

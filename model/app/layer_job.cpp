@@ -244,6 +244,7 @@ void LayerJob::SetOptions() {
   }
   if (args_.gate_up_proj_weight.dtype == DType::kUint32)
     args_.weight_dtype = tensors_.gate_up_weight.dtype;
+  args_.used_intermediate = model.intermediate;
   args_.block_size = layout_.block_size;
   args_.activation_function = model.activation;
   args_.clamp = {.gate_upper = model.gate_clamp_upper,
