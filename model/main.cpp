@@ -79,7 +79,9 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
   AddCommon(*run, layer.common);
   run->add_option("--model", layer.model, "a model preset (bwmm list models)");
   run->add_option("--config", layer.config, "a TOML file with the same keys as a preset");
-  run->add_option("--variant", layer.variant, "bwmm list variants")->capture_default_str();
+  run->add_option("--variant", layer.variant,
+                  "name or number (bwmm list variants); default: shard_on_i_mx, or the first that "
+                  "fits the model");
   run->add_option("--tokens", layer.tokens, "tokens of the layer")->capture_default_str();
   run->add_option("--block-size", layer.block_size, "rows of a block")->capture_default_str();
   run->add_option("--routing", layer.routing, "CSV file: token,slot,expert,weight");
@@ -87,7 +89,11 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
       ->capture_default_str();
   run->add_option("--output", layer.output, "write the result (.npy, .safetensors)");
   run->add_flag("--sequential", layer.sequential, "run on the sequential executor, without time");
-  run->callback([&] { action = [&] { return app::RunLayer(layer); }; });
+  run->callback([&] {
+    for (const CLI::Option* option : run->parse_order())
+      layer.given.insert(option->get_name());
+    action = [&] { return app::RunLayer(layer); };
+  });
 
   app::MatmulCommand matmul;
   CLI::App* mm = cli.add_subcommand("matmul", "one matmul: out = stationary^T moving");
@@ -157,7 +163,12 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
     PrintError(error.what());
     return 2;
   }
-  const bool pass = action();
+  bool pass = false;
+  try {
+    pass = action();
+  } catch (const SimError& error) {
+    throw SimError("{}: {}", cli.get_subcommands().front()->get_name(), error.what());
+  }
   if (std::fflush(stdout) != 0)
     throw SimError("standard output: cannot be written: {}", std::strerror(errno));
   return pass ? 0 : 1;

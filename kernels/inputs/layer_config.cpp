@@ -30,8 +30,11 @@ void ParseNumber(T& target, std::string_view text, std::string_view key) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
+    const bool wide = error == std::errc::result_out_of_range;
     throw SimError("model.{}: '{}', {} is needed", key, text,
-                   std::is_integral_v<T> ? "an integer" : "a number");
+                   !std::is_integral_v<T> ? (wide ? "a number in range" : "a number")
+                   : wide                 ? "an integer of 32 bits"
+                                          : "an integer");
   }
   target = value;
 }

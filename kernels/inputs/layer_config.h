@@ -15,10 +15,10 @@
 
 namespace bwmm::inputs {
 
-enum class AffinityScaling : std::uint8_t { kNoScale, kPostScale, kPreScale, kPreScaleDelayed };
+enum class AffinityScaling : std::uint8_t { kNoScale, kPostScale, kPreScale };
 
-inline constexpr std::array<std::string_view, 4> kAffinityScalingNames = {
-    "no_scale", "post_scale", "pre_scale", "pre_scale_delayed"};
+inline constexpr std::array<std::string_view, 3> kAffinityScalingNames = {"no_scale", "post_scale",
+                                                                          "pre_scale"};
 
 constexpr std::string_view NameOf(AffinityScaling scaling) {
   return kAffinityScalingNames[static_cast<std::size_t>(scaling)];

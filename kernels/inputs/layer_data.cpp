@@ -124,14 +124,14 @@ std::int64_t LayerTensors::weight_bytes() const {
 }
 
 LayerTensors BuildLayer(const LayerConfig& config, const Routing& routing, WeightLayout layout,
-                        std::uint64_t seed, bool with_data) {
+                        std::uint64_t seed, bool with_data, int least_mx_tiles) {
   ValidateLayerConfig(config);
   if (routing.experts != config.experts) {
     throw SimError("routing has {} experts, model {} has {}", routing.experts, config.name,
                    config.experts);
   }
   LayerTensors layer;
-  layer.shape = ShapeOf(config, layout);
+  layer.shape = ShapeOf(config, layout, least_mx_tiles);
   layer.layout = layout;
   layer.tokens = routing.tokens;
   DeclareTensors(layer, config);

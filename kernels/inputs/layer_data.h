@@ -31,8 +31,8 @@ struct LayerTensors {
 
 // Everything of a layer. Without data the tensors have shapes only. Seeded values: hidden N(0, 1),
 // weights N(0, 1 / fan-in), biases N(0, 1/16); real weights are rounded to bf16 or quantised to the
-// layout (pack_weights.h).
+// layout (pack_weights.h). `least_mx_tiles` as in ShapeOf.
 LayerTensors BuildLayer(const LayerConfig& config, const Routing& routing, WeightLayout layout,
-                        std::uint64_t seed, bool with_data);
+                        std::uint64_t seed, bool with_data, int least_mx_tiles = 1);
 
 }  // namespace bwmm::inputs

@@ -1,5 +1,7 @@
 #include "kernels/inputs/layer_shape.h"
 
+#include <algorithm>
+
 namespace bwmm::inputs {
 namespace {
 
@@ -9,16 +11,17 @@ int RoundUp(int value, int multiple) {
 
 }  // namespace
 
-LayerShape ShapeOf(const LayerConfig& config, WeightLayout layout) {
+LayerShape ShapeOf(const LayerConfig& config, WeightLayout layout, int least_mx_tiles) {
   constexpr int kHiddenMultiple = kPackedRows;
-  constexpr int kMxIntermediateMultiple = 2 * kPackedRows;
   constexpr int kIntermediateMultiple = 16;
+  const int intermediate = IsMx(layout) ? std::max(RoundUp(config.intermediate, kPackedRows),
+                                                   least_mx_tiles * kPackedRows)
+                                        : RoundUp(config.intermediate, kIntermediateMultiple);
   return {.experts = config.experts,
           .hidden = config.hidden,
           .intermediate = config.intermediate,
           .hidden_padded = RoundUp(config.hidden, kHiddenMultiple),
-          .intermediate_padded = RoundUp(
-              config.intermediate, IsMx(layout) ? kMxIntermediateMultiple : kIntermediateMultiple)};
+          .intermediate_padded = intermediate};
 }
 
 }  // namespace bwmm::inputs

@@ -7,8 +7,8 @@
 //               w + p scales  the same with 16 rows for 128: one per 8 partitions x 4 lanes bias
 //               [E, 128, 2, I/512, 4], i as in down, and [E, H]
 //
-// H is padded to a multiple of 512, I to a multiple of 1024 for MX (512 per core) and of 16
-// otherwise. The padding is zero everywhere, so it adds nothing to any result.
+// H is padded to a multiple of 512, I to one of 512 for MX and of 16 otherwise. The padding is zero
+// everywhere, so it adds nothing to any result.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +59,7 @@ struct LayerShape {
   }
 };
 
-LayerShape ShapeOf(const LayerConfig& config, WeightLayout layout);
+// `least_mx_tiles`: tiles of 512 of I that MX weights have at least, for as many cores to share.
+LayerShape ShapeOf(const LayerConfig& config, WeightLayout layout, int least_mx_tiles = 1);
 
 }  // namespace bwmm::inputs

@@ -21,8 +21,9 @@ Core::Core(isa::Sink& sink)
 Tile Core::Make(Allocator& allocator, isa::Memory memory, const std::string& name, DType dtype,
                 int partitions, std::initializer_list<std::int64_t> dims) {
   isa::Operand o{.memory = memory, .dtype = dtype, .partitions = partitions};
-  if (partitions < 1 || partitions > limits().partitions)
-    throw SimError("tile {}: {} partitions, allowed 1..{}", name, partitions, limits().partitions);
+  const int most = memory == isa::Memory::kSbuf ? limits().partitions : limits().psum_partitions;
+  if (partitions < 1 || partitions > most)
+    throw SimError("tile {}: {} partitions, allowed 1..{}", name, partitions, most);
   if (dims.size() > isa::Operand::kMaxRank)
     throw SimError("tile {}: {} free dimensions, allowed 0..{}", name, dims.size(),
                    isa::Operand::kMaxRank);

@@ -49,13 +49,30 @@ class Checker {
 
   void Common() const {
     Require(limits_.cores == 2, "runs on 2 cores, the machine has {}", limits_.cores);
-    Require(args_.block_size % 128 == 0 && args_.block_size >= 128 && args_.block_size <= 4096,
-            "block size {}, allowed multiples of 128 from 128 to 4096", args_.block_size);
+    Require(limits_.partitions == 128 && limits_.psum_partitions == 128,
+            "runs on 128 partitions and a 128 x 128 array, the machine has {} and {} x {}; matmul "
+            "and quantize run on it",
+            limits_.partitions, limits_.partitions, limits_.psum_partitions);
+    BlockSize();
     Require(args_.hidden() % 512 == 0, "hidden {}, allowed multiples of 512", args_.hidden());
     Shape(args_.token_position_to_id, {args_.blocks() * args_.block_size});
     Require(args_.rows() * args_.experts() <= std::int64_t{1} << 31,
             "{} rows of {} experts exceed an int32 affinity address", args_.rows(),
             args_.experts());
+  }
+
+  // One rule for each variant, so that a size that follows the message is taken.
+  void BlockSize() const {
+    const bool halves = !Is(Variant::shard_on_block) && !Is(Variant::shard_on_block_mx);
+    const int step = halves ? 256 : 128;
+    const int most = IsMx(spec_.implementation) ? 1024 : 4096;
+    const int size = args_.block_size;
+    Require(size % step == 0 && size >= step && size <= most,
+            "block size {}, allowed multiples of {}{}, up to {}{}", size, step,
+            halves ? ": each core owns half of a block's tiles" : "", most,
+            Is(Variant::shard_on_i_dropping)
+                ? "; it is an expert's capacity: lower capacity_factor, or fewer tokens"
+                : "");
   }
 
   void Mx() const {
@@ -68,10 +85,14 @@ class Checker {
             "weights are {} and {}, allowed one x4 type for both",
             NameOf(args_.gate_up_proj_weight.dtype), NameOf(args_.down_proj_weight.dtype));
     Require(args_.gate_up_proj_scale && args_.down_proj_scale, "weight scales are missing");
-    Require(args_.block_size <= 1024, "block size {}, allowed up to 1024", args_.block_size);
-    const int multiple = Is(Variant::shard_on_block_mx) ? 512 : 1024;
-    Require(args_.intermediate() % multiple == 0, "intermediate {}, allowed multiples of {}",
-            args_.intermediate(), multiple);
+    const int least = Is(Variant::shard_on_block_mx) ? 512 : 1024;
+    Require(args_.intermediate() % 512 == 0 && args_.intermediate() >= least,
+            "intermediate {}, allowed multiples of 512 from {} on", args_.intermediate(), least);
+    const std::int64_t used = args_.used_intermediate.value_or(args_.intermediate());
+    Require(used >= 1 && used <= args_.intermediate() &&
+                (used > args_.intermediate() - 512 || args_.intermediate() == least),
+            "used_intermediate {}, allowed less than 512 below intermediate {}", used,
+            args_.intermediate());
   }
 
   void Dense() const {
@@ -98,16 +119,13 @@ class Checker {
     if (Is(Variant::shard_on_block_mx)) {
       Require(args_.conditions.has_value(), "conditions are missing");
       Shape(*args_.conditions, {args_.blocks() + 2});
-      Require(spec_.shard_on_block->n_static_blocks <= args_.blocks(),
-              "n_static_blocks {}, allowed up to the {} blocks",
-              spec_.shard_on_block->n_static_blocks, args_.blocks());
+      const int fixed = spec_.shard_on_block->n_static_blocks;
+      Require(fixed >= -1 && fixed <= args_.blocks(),
+              "n_static_blocks {}, allowed -1 to the {} blocks", fixed, args_.blocks());
     }
   }
 
   void IShard() const {
-    Require(args_.block_size % 256 == 0,
-            "block size {}, allowed multiples of 256: each core owns half of a block's tiles",
-            args_.block_size);
     const bool hybrid = Is(Variant::shard_on_i_hybrid) || Is(Variant::shard_on_i_mx_hybrid);
     if (hybrid) {
       Require(args_.conditions.has_value(), "conditions are missing");

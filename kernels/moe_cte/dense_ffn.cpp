@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/moe_cte/psum_depth.h"
+
 namespace bwmm::kernels {
 
 using lang::AluOp;
@@ -27,11 +29,12 @@ DenseFfn::DenseFfn(lang::Core& nki, const MoeCteArgs& args, BlockTokens& tokens,
               options.checkpoint != nullptr) {
   const std::int64_t b = args.block_size;
   const std::int64_t columns = std::min(b, kBank);
-  gate_psum_ = nki.RotatingPsum("gate_psum", 2, DType::kFp32, 128, {columns});
-  up_psum_ = nki.RotatingPsum("up_psum", 2, DType::kFp32, 128, {columns});
-  // Transposes have two of the eight banks, gate and up four, or two where a bank holds two tiles.
-  down_psum_ =
-      nki.RotatingPsum("down_psum", columns <= kBank / 2 ? 4 : 2, DType::kFp32, 128, {kChunk});
+  gate_psum_ =
+      nki.RotatingPsum("gate_psum", PsumDepth(nki.limits(), 2), DType::kFp32, 128, {columns});
+  up_psum_ = nki.RotatingPsum("up_psum", PsumDepth(nki.limits(), 2), DType::kFp32, 128, {columns});
+  // Transposes have two of eight banks, gate and up four, or two where a bank holds two tiles.
+  const int down_depth = PsumDepth(nki.limits(), columns <= kBank / 2 ? 4 : 2);
+  down_psum_ = nki.RotatingPsum("down_psum", down_depth, DType::kFp32, 128, {kChunk});
   if (options.affinity_on_I) {
     affinity_columns_ = nki.RotatingSbuf("affinity_bf16", 1, DType::kBf16, 128, {b / kTile});
     affinity_row_ = nki.RotatingSbuf("affinity_row", 1, DType::kBf16, 128, {b});

@@ -54,13 +54,15 @@ double RunningSumError(double magnitude, int steps, bool worst_case) {
 }  // namespace
 
 std::vector<DownPass> DownPasses(const MoeCteProblem& problem) {
-  const int cores = problem.split_intermediate ? 2 : 1;
-  const int share = problem.intermediate / cores;
+  // MX: core 0 has the odd pass.
+  const bool mx = problem.weights != Weights::kBf16 && problem.weights != Weights::kFp8E4M3Fn;
+  const int all = problem.intermediate;
+  const int half = mx ? (all / kPassRows + 1) / 2 * kPassRows : all / 2;
+  const int first = problem.split_intermediate ? half : all;
   std::vector<DownPass> passes;
-  for (int core = 0; core < cores; ++core) {
-    for (int at = 0; at < share; at += kPassRows)
-      passes.push_back({core * share + at, std::min(kPassRows, share - at), core});
-  }
+  for (int at = 0; at < all; at += passes.back().depth)
+    passes.push_back(
+        {at, std::min(kPassRows, (at < first ? first : all) - at), at < first ? 0 : 1});
   return passes;
 }
 

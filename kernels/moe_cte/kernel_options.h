@@ -2,8 +2,10 @@
 // the spec's sub-configs, skip_dma and accumulation.
 #pragma once
 
-#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/moe_cte/spec.h"
 
@@ -23,5 +25,18 @@ struct KernelOptions {
 
 // One `--set kernel.<key>=<value>`; SimError listing the keys or the values allowed.
 void ApplySetting(KernelOptions& options, std::string_view key, std::string_view value);
+
+// A key and the variants whose program, tensors or layout depend on it.
+struct OptionKey {
+  std::string_view name;
+  std::vector<MoECTEImplementation> variants;
+
+  bool ConcernsVariant(MoECTEImplementation variant) const;
+};
+std::vector<OptionKey> OptionKeys();
+
+// SimError if one of the given keys changes nothing in the variant, or nothing beside the others.
+void CheckKeys(std::span<const std::string> given, const KernelOptions& options,
+               MoECTEImplementation variant);
 
 }  // namespace bwmm::kernels

@@ -43,6 +43,10 @@ struct MoeCteArgs {
   // the result in plane 0.
   lang::HbmTensor output;
 
+  // Columns of I in front of the zeros that pad it; nullopt: all. shard_on_block_mx does not
+  // compute sub-tiles of nothing but padding.
+  std::optional<std::int64_t> used_intermediate;
+
   // The x4 type in 4-byte carriers; nullopt: float8_e4m3fn_x4.
   std::optional<DType> weight_dtype;
 

@@ -1,5 +1,7 @@
 #include "kernels/moe_cte/mx_expert.h"
 
+#include "kernels/moe_cte/psum_depth.h"
+
 namespace bwmm::kernels {
 
 using lang::View;
@@ -7,12 +9,17 @@ using lang::View;
 MxExpert::MxExpert(lang::Core& nki, const MoeCteArgs& args, MxWeights& weights)
     : nki_(nki), args_(args), weights_(weights), middle_(nki, args, DType::kBf16, args.block_size) {
   const std::int64_t b = args.block_size;
-  // Gate and up share four of the eight PSUM banks.
-  const int turns = b <= 256 ? 3 : (b <= 512 ? 2 : 1);
+  // Gate and up share four of eight PSUM banks.
+  const int turns = PsumDepth(nki.limits(), b <= 256 ? 3 : (b <= 512 ? 2 : 1));
   gate_psum_ = nki.RotatingPsum("gate_psum", turns, DType::kBf16, 128, {b});
   up_psum_ = nki.RotatingPsum("up_psum", turns, DType::kBf16, 128, {b});
-  down_psum_ = nki.RotatingPsum("down_psum", 3, DType::kBf16, 128, {kChunk});
+  down_psum_ =
+      nki.RotatingPsum("down_psum", PsumDepth(nki.limits(), 3), DType::kBf16, 128, {kChunk});
   inter_ = nki.RotatingSbuf("intermediate", 2, DType::kBf16, 128, {b, 4});
+  if (weights.share().padded()) {
+    tail_ = nki.RotatingSbuf("intermediate_tail", 1, DType::kBf16, 128, {b, 4});
+    nki.memset(tail_[0], 0.0f);
+  }
   words_ = nki.RotatingSbuf("intermediate_x4", 1, DType::kFp8E4M3FnX4, 128, {weights.tiles(), b});
   scales_ = nki.RotatingSbuf("intermediate_scale", 1, DType::kE8M0, 128, {weights.tiles(), b});
 }
@@ -20,18 +27,23 @@ MxExpert::MxExpert(lang::Core& nki, const MoeCteArgs& args, MxWeights& weights)
 void MxExpert::ProjectGateUp(std::int64_t turn, const MxHidden& hidden,
                              const std::function<void()>& between) {
   for (std::int64_t tile = 0; tile < weights_.tiles(); ++tile) {
+    const View& inter = Inter(tile);
     for (int lane = 0; lane < 4; ++lane) {
       const std::int64_t sub_tile = tile * 4 + lane;
+      if (sub_tile >= weights_.share().sub_tiles) {
+        between();
+        continue;
+      }
       const View& gate = gate_psum_[sub_tile];
       const View& up = up_psum_[sub_tile];
       MatmulGateUp(gate, turn, hidden, 0, sub_tile);
       MatmulGateUp(up, turn, hidden, 1, sub_tile);
-      middle_.Apply(inter_[tile].Pick(2, lane),
+      middle_.Apply(inter.Pick(2, lane),
                     {{{.psum = gate, .bias = weights_.gate_up_bias(turn, 0, tile, lane)},
                       {.psum = up, .bias = weights_.gate_up_bias(turn, 1, tile, lane)}}});
       between();
     }
-    nki_.quantize_mx(words_[0].Pick(1, tile), scales_[0].Pick(1, tile), inter_[tile].Flat());
+    nki_.quantize_mx(words_[0].Pick(1, tile), scales_[0].Pick(1, tile), inter.Flat());
   }
 }
 

@@ -34,6 +34,9 @@ class MxExpert {
   std::int64_t sub_tiles() const { return 4 * weights_.tiles(); }
 
  private:
+  const lang::View& Inter(std::int64_t tile) const {
+    return 4 * tile + 4 > weights_.share().sub_tiles ? tail_[0] : inter_[tile];
+  }
   void MatmulGateUp(const lang::View& psum, std::int64_t turn, const MxHidden& hidden,
                     int gate_or_up, std::int64_t sub_tile);
 
@@ -43,6 +46,7 @@ class MxExpert {
   GatedActivation middle_;
   lang::RotatingTile gate_psum_, up_psum_, down_psum_;
   lang::RotatingTile inter_, words_, scales_;  // the intermediate: bf16, x4, E8M0
+  lang::RotatingTile tail_;                    // of a tile with padding, whose lanes stay zero
 };
 
 }  // namespace bwmm::kernels

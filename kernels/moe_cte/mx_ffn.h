@@ -11,12 +11,11 @@ namespace bwmm::kernels {
 
 class MxFfn final : public ExpertFfn {
  public:
-  // `tiles` I tiles of 512 from `first` on.
-  MxFfn(lang::Core& nki, const MoeCteArgs& args, BlockTokens& tokens, std::int64_t first,
-        std::int64_t tiles, const MxPlan& plan)
+  MxFfn(lang::Core& nki, const MoeCteArgs& args, BlockTokens& tokens, const MxShare& share,
+        const MxPlan& plan)
       : tokens_(tokens),
         hidden_(nki, args, tokens, plan.quantized, plan.gather_groups),
-        weights_(nki, args, first, tiles, plan.gate_up, 1),
+        weights_(nki, args, share, plan.gate_up, 1),
         expert_(nki, args, weights_) {}
 
   void LoadRows(std::int64_t turn, const BlockIndex& block) override {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/moe_cte/psum_depth.h"
+
 namespace bwmm::kernels {
 
 using lang::AluOp;
@@ -39,7 +41,8 @@ MxHidden::MxHidden(lang::Core& nki, const MoeCteArgs& args, const BlockTokens& t
     for (int i = 0; i < gather_depth; ++i)
       nki.memset(affinity_[i], 0.0f);
   }
-  transposed_ = nki.RotatingPsum("transposed", 2, DType::kBf16, 128, {kTilesPerBank, 128});
+  transposed_ = nki.RotatingPsum("transposed", PsumDepth(nki.limits(), 2), DType::kBf16, 128,
+                                 {kTilesPerBank, 128});
   lanes_ =
       nki.RotatingSbuf("hidden_lanes", 2, DType::kBf16, 128, {tiles_, kGroupTokens, kQuarters});
   words_ = nki.RotatingSbuf("hidden_x4", quantized_depth, DType::kFp8E4M3FnX4, 128,

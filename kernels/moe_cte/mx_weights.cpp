@@ -21,26 +21,26 @@ std::int64_t MxWeights::DownBytes(const MoeCteArgs& args, std::int64_t tiles) {
   return tiles * args.hidden() * (SizeOf(args.down_proj_weight.dtype) + 1);
 }
 
-MxWeights::MxWeights(lang::Core& nki, const MoeCteArgs& args, std::int64_t first,
-                     std::int64_t tiles, int gate_up_depth, int down_depth)
+MxWeights::MxWeights(lang::Core& nki, const MoeCteArgs& args, const MxShare& share,
+                     int gate_up_depth, int down_depth)
     : nki_(nki),
       args_(args),
-      first_(first),
-      tiles_(tiles),
+      share_(share),
       scale_base_(nki.Sbuf("scale_base", DType::kInt32, 128, {1})),
       scale_step_(nki.Sbuf("scale_step", DType::kInt32, 128, {1})) {
   const std::int64_t h_tiles = args.hidden() / 512;
   const DType type = args.gate_up_proj_weight.dtype;
   gate_up_index_ = nki.RotatingSbuf("gate_up_scale_index", 2, DType::kInt32, 128, {1});
   down_index_ = nki.RotatingSbuf("down_scale_index", 2, DType::kInt32, 128, {1});
-  gate_up_ = nki.RotatingSbuf("gate_up_x4", gate_up_depth, type, 128, {2, h_tiles, tiles_ * 512});
+  gate_up_ =
+      nki.RotatingSbuf("gate_up_x4", gate_up_depth, type, 128, {2, h_tiles, share_.tiles * 512});
   gate_up_scale_ = nki.RotatingSbuf("gate_up_scale", gate_up_depth, DType::kE8M0, 128,
-                                    {2, h_tiles, tiles_ * 512});
-  down_ = nki.RotatingSbuf("down_x4", down_depth, type, 128, {tiles_, args.hidden()});
+                                    {2, h_tiles, share_.tiles * 512});
+  down_ = nki.RotatingSbuf("down_x4", down_depth, type, 128, {share_.tiles, args.hidden()});
   down_scale_ =
-      nki.RotatingSbuf("down_scale", down_depth, DType::kE8M0, 128, {tiles_, args.hidden()});
+      nki.RotatingSbuf("down_scale", down_depth, DType::kE8M0, 128, {share_.tiles, args.hidden()});
   if (args.gate_and_up_bias)
-    bias_ = nki.RotatingSbuf("gate_up_bias", 2, DType::kBf16, 128, {2, tiles_, kLanes});
+    bias_ = nki.RotatingSbuf("gate_up_bias", 2, DType::kBf16, 128, {2, share_.tiles, kLanes});
   if (args.down_bias)
     down_bias_ = nki.RotatingSbuf("down_bias", 2, DType::kBf16, 128, {args.hidden()});
 
@@ -61,33 +61,34 @@ const View& MxWeights::ScaleIndex(const lang::RotatingTile& tiles, std::int64_t 
 }
 
 void MxWeights::LoadGateUp(std::int64_t block, const View& weight_expert, const View& expert) {
+  const std::int64_t first = share_.first * 512, count = share_.sub_tiles * 128;
   const View one = weight_expert.Slice(0, 0, 1);
   const lang::HbmTensor& words = args_.gate_up_proj_weight;
-  nki_.dma_copy(gate_up_[block], words.At({0}).Slice(3, first_ * 512, tiles_ * 512),
+  nki_.dma_copy(gate_up_[block].Slice(3, 0, count), words.At({0}).Slice(3, first, count),
                 {.src_offset = words.Offset(one, isa::OutOfBounds::kSkip)});
   const View scales =
       args_.gate_up_proj_scale
           ->Reshaped({args_.experts() * kScaleRows, 2, args_.hidden() / 512, args_.intermediate()})
           .At();
   const View& index = ScaleIndex(gate_up_index_, block, weight_expert);
-  nki_.dma_copy(gate_up_scale_[block], scales.Slice(3, first_ * 512, tiles_ * 512),
+  nki_.dma_copy(gate_up_scale_[block].Slice(3, 0, count), scales.Slice(3, first, count),
                 {.gather = scales.RowsAt(index, isa::OutOfBounds::kSkip)});
   if (const auto& bias = args_.gate_and_up_bias)
-    nki_.dma_copy(bias_[block], bias->At({0}).Slice(2, first_, tiles_),
+    nki_.dma_copy(bias_[block], bias->At({0}).Slice(2, share_.first, share_.tiles),
                   {.src_offset = bias->Offset(expert.Slice(0, 0, 1))});
 }
 
 void MxWeights::LoadDown(std::int64_t block, const View& weight_expert, const View& expert) {
   const View one = weight_expert.Slice(0, 0, 1);
   const lang::HbmTensor& words = args_.down_proj_weight;
-  nki_.dma_copy(down_[block], words.At({0}).Slice(1, first_, tiles_),
+  nki_.dma_copy(down_[block], words.At({0}).Slice(1, share_.first, share_.tiles),
                 {.src_offset = words.Offset(one, isa::OutOfBounds::kSkip)});
   const View scales =
       args_.down_proj_scale
           ->Reshaped({args_.experts() * kScaleRows, args_.intermediate() / 512, args_.hidden()})
           .At();
   const View& index = ScaleIndex(down_index_, block, weight_expert);
-  nki_.dma_copy(down_scale_[block], scales.Slice(1, first_, tiles_),
+  nki_.dma_copy(down_scale_[block], scales.Slice(1, share_.first, share_.tiles),
                 {.gather = scales.RowsAt(index, isa::OutOfBounds::kSkip)});
   if (const auto& bias = args_.down_bias)
     nki_.dma_copy(down_bias_[block], bias->At().Slice(0, 0, 1),

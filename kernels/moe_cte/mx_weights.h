@@ -1,4 +1,5 @@
-// MX weights of one expert for a range of I tiles: this core's half, or all of I.
+// MX weights of one expert for a range of I tiles: this core's half, or all of I. Gate and up
+// columns of sub-tiles that are padding are not loaded.
 //
 // The expert is a value on the device. Words come by a DMA whose source address it offsets; E8M0
 // scales, folded as 16 rows per expert in HBM, come by a gather into the quadrant layout: lane
@@ -9,14 +10,14 @@
 
 #include "kernels/lang/core.h"
 #include "kernels/moe_cte/moe_cte.h"
+#include "kernels/moe_cte/mx_plan.h"
 
 namespace bwmm::kernels {
 
 class MxWeights {
  public:
-  // For `tiles` I tiles of 512 from tile `first` on.
-  MxWeights(lang::Core& nki, const MoeCteArgs& args, std::int64_t first, std::int64_t tiles,
-            int gate_up_depth, int down_depth);
+  MxWeights(lang::Core& nki, const MoeCteArgs& args, const MxShare& share, int gate_up_depth,
+            int down_depth);
 
   // A load may be emitted once the last use of its buffer has been: block - depth is done.
   // `weight_expert` is E, out of bounds, when the words and scales are there already (depth 1);
@@ -34,7 +35,8 @@ class MxWeights {
   // [128, H], the same row in every partition; nullopt without a bias.
   std::optional<lang::View> down_bias(std::int64_t block) const;
 
-  std::int64_t tiles() const { return tiles_; }
+  const MxShare& share() const { return share_; }
+  std::int64_t tiles() const { return share_.tiles; }
 
   // SBUF bytes per partition of one block's words and scales.
   static std::int64_t GateUpBytes(const MoeCteArgs& args, std::int64_t tiles);
@@ -47,7 +49,7 @@ class MxWeights {
 
   lang::Core& nki_;
   const MoeCteArgs& args_;
-  std::int64_t first_, tiles_;
+  MxShare share_;
   lang::Tile scale_base_;  // [128, 1]: 4q + j, or -1
   lang::Tile scale_step_;  // [128, 1]: 16, or 0
   lang::RotatingTile gate_up_index_, down_index_, gate_up_, gate_up_scale_, down_, down_scale_,

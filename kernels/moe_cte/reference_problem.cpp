@@ -50,7 +50,6 @@ reference::Scaling ScalingOf(inputs::AffinityScaling scaling) {
     case inputs::AffinityScaling::kPostScale:
       return reference::Scaling::kPost;
     case inputs::AffinityScaling::kPreScale:
-    case inputs::AffinityScaling::kPreScaleDelayed:
       return reference::Scaling::kPre;
   }
   throw CheckFailure("unknown affinity scaling");

@@ -34,9 +34,9 @@ class Kernel {
         args_(args),
         tokens_(nki, args, 3),
         output_(nki, args, tokens_, plane, Rounding::kStepwise),
-        ffn_(nki, args, tokens_, 0, args.intermediate() / 512,
+        ffn_(nki, args, tokens_, WholeShare(args),
              // Besides the FFN's buffers: old and new rows.
-             PlanMx(nki.limits(), args, args.intermediate() / 512,
+             PlanMx(nki.limits(), args, WholeShare(args),
                     args.block_size / 128 * 2 * args.hidden() * 2)) {}
 
   void Run(std::int64_t static_blocks, bool dynamic_prefetch) {

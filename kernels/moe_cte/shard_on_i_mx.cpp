@@ -1,4 +1,5 @@
 // bwmm_shard_on_I_mx: MX weights, each core owns half of I, every block is reduced across cores.
+// Of an odd number of tiles of 512, core 0 has one more.
 //
 // Per block n of B tokens, expert e, core c (its half of I in tiles of 512):
 //   (1)  X   = hidden[ids]                      [B, H]     gather
@@ -24,14 +25,16 @@ namespace bwmm::kernels {
 namespace {
 
 struct Kernel {
-  Kernel(lang::Core& nki, const MoeCteArgs& args, std::int64_t tiles)
-      : tokens(nki, args, 3),
-        ffn(nki, args, tokens, nki.program_id() * tiles, tiles,
+  Kernel(lang::Core& nki, const MoeCteArgs& args)
+      : share(HalfShare(args, nki.program_id())),
+        tokens(nki, args, 3),
+        ffn(nki, args, tokens, share,
             // Besides the FFN's buffers: partial, received and old rows.
-            PlanMx(nki.limits(), args, tiles, args.block_size / 128 * 2 * args.hidden() * 2)),
+            PlanMx(nki.limits(), args, share, args.block_size / 128 * 2 * args.hidden() * 2)),
         output(nki, args, tokens, {.rounding = Rounding::kStepwise}),
         blocks(nki, args, ffn, output) {}
 
+  MxShare share;
   BlockTokens tokens;
   MxFfn ffn;
   CrossCoreRows output;
@@ -42,13 +45,13 @@ struct Kernel {
 
 void BwmmShardOnIMx(lang::Core& nki, const MoECTESpec&, const MoeCteArgs& args) {
   ZeroOutput(nki, args.output);
-  Kernel(nki, args, args.intermediate() / 1024).blocks.RunStatic(args.blocks());
+  Kernel(nki, args).blocks.RunStatic(args.blocks());
 }
 
 // The same with a static prefix, and a loop over the live blocks the device counts.
 void BwmmShardOnIMxHybrid(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args) {
   ZeroOutput(nki, args.output);
-  Kernel kernel(nki, args, args.intermediate() / 1024);
+  Kernel kernel(nki, args);
   const std::int64_t prefix = StaticPrefix(
       args, spec.shard_on_I ? spec.shard_on_I->num_static_block : std::optional<int>());
   kernel.blocks.RunStatic(prefix);

@@ -8,13 +8,14 @@ namespace bwmm::kernels {
 
 MoECTEImplementation ParseImplementation(std::string_view name) {
   for (std::size_t i = 0; i < kImplementationNames.size(); ++i) {
-    if (kImplementationNames[i] == name)
+    if (kImplementationNames[i] == name || std::to_string(i) == name)
       return static_cast<MoECTEImplementation>(i);
   }
   std::string allowed;
   for (const std::string_view each : kImplementationNames)
     allowed.append(allowed.empty() ? "" : ", ").append(each);
-  throw SimError("variant: {}, allowed {}", name, allowed);
+  throw SimError("variant: {}, allowed {}, or a number from 0 to {}", name, allowed,
+                 kImplementationNames.size() - 1);
 }
 
 MoECTESpec::MoECTESpec(MoECTEImplementation chosen) : implementation(chosen) {

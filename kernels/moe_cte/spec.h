@@ -6,8 +6,6 @@
 #include <optional>
 #include <string_view>
 
-#include "kernels/lang/view.h"
-
 namespace bwmm::kernels {
 
 enum class MoECTEImplementation {
@@ -28,7 +26,7 @@ constexpr std::string_view NameOf(MoECTEImplementation implementation) {
   return kImplementationNames[static_cast<int>(implementation)];
 }
 
-// SimError listing the names for an unknown one.
+// A name or its number; SimError listing the names for anything else.
 MoECTEImplementation ParseImplementation(std::string_view name);
 
 constexpr bool IsMx(MoECTEImplementation implementation) {
@@ -46,7 +44,6 @@ struct SkipMode {
 };
 
 struct ShardOnBlockConfig {  // shard_on_block and shard_on_block_mx
-  int n_block_per_iter = 1;
   BlockShardStrategy block_sharding_strategy = BlockShardStrategy::kPingPong;
   int n_static_blocks = -1;  // -1: from N and E
   int n_dynamic_blocks = 55;
@@ -57,12 +54,6 @@ struct ShardOnIConfig {  // the shard_on_i family
   bool checkpoint_activation = false;
   bool expert_affinity_multiply_on_I = false;
   std::optional<int> num_static_block;  // nullopt: N - E
-};
-
-// Per-channel fp8 scales of the non-MX variants; both absent: no quantisation.
-struct QuantizationConfig {
-  std::optional<lang::HbmTensor> gate_up_proj_scale;  // [E, 1, 2I] fp32
-  std::optional<lang::HbmTensor> down_proj_scale;     // [E, 1, H] fp32
 };
 
 struct MoECTESpec {

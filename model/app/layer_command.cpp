@@ -9,37 +9,11 @@
 #include "model/app/emit_report.h"
 #include "model/app/interrupt.h"
 #include "model/app/judge_layer.h"
-#include "model/app/layer_job.h"
+#include "model/app/layer_options.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::app {
 namespace {
-
-inputs::LayerConfig ModelOf(const LayerCommand& command) {
-  if (command.model.empty() == command.config.empty())
-    throw SimError("run: give --model (a preset) or --config (a file), one of the two");
-  inputs::LayerConfig model = command.model.empty() ? inputs::LoadLayerConfig(command.config)
-                                                    : inputs::LayerPreset(command.model);
-  for (const std::string& setting : command.common.settings) {
-    const KeyValue entry = SplitSetting(setting);
-    if (entry.key.starts_with("model."))
-      inputs::ApplySetting(model, entry.key, entry.value);
-    else if (!entry.key.starts_with("machine.") && !entry.key.starts_with("kernel."))
-      throw SimError("--set {}: keys begin with model., kernel. or machine.", setting);
-  }
-  inputs::ValidateLayerConfig(model);
-  return model;
-}
-
-kernels::KernelOptions KernelOf(const LayerCommand& command) {
-  kernels::KernelOptions options;
-  for (const std::string& setting : command.common.settings) {
-    const KeyValue entry = SplitSetting(setting);
-    if (entry.key.starts_with("kernel."))
-      kernels::ApplySetting(options, entry.key, entry.value);
-  }
-  return options;
-}
 
 void AddFacts(const LayerCommand& command, const LayerJob& job, const inputs::LayerConfig& model,
               RunReport& report) {
@@ -105,7 +79,8 @@ void CheckTogether(const LayerCommand& command, Fidelity fidelity) {
 
 }  // namespace
 
-bool RunLayer(const LayerCommand& command) {
+bool RunLayer(const LayerCommand& given) {
+  LayerCommand command = given;
   const Fidelity fidelity = FidelityOf(command.common);
   CheckTogether(command, fidelity);
   const bool with_data = command.sequential || fidelity != Fidelity::kTiming;
@@ -114,15 +89,10 @@ bool RunLayer(const LayerCommand& command) {
   report.machine = MachineOf(command.common);
   report.checked = !command.common.unchecked;
   const isa::Limits limits = LimitsOf(report.machine);
-  const inputs::LayerConfig model = ModelOf(command);
-  LayerJob job({.model = model,
-                .variant = kernels::ParseImplementation(command.variant),
-                .tokens = command.tokens,
-                .block_size = command.block_size,
-                .routing_csv = command.routing,
-                .seed = command.common.seed,
-                .kernel = KernelOf(command)},
-               limits, static_cast<std::uint64_t>(report.machine.hbm.capacity_mib) << 20,
+  const LayerJobOptions options = LayerOptionsOf(command, report.machine);
+  command.variant = NameOf(options.variant);
+  const inputs::LayerConfig& model = options.model;
+  LayerJob job(options, limits, static_cast<std::uint64_t>(report.machine.hbm.capacity_mib) << 20,
                with_data);
   AddFacts(command, job, model, report);
   if (!command.routing.empty())

@@ -1,6 +1,7 @@
 // bwmm run: one MoE layer on the machine, or on the sequential executor.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "model/app/run_options.h"
@@ -10,15 +11,16 @@ namespace bwmm::app {
 
 struct LayerCommand {
   CommonOptions common;
-  std::string model;   // a preset; or
-  std::string config;  // a TOML file
-  std::string variant = "shard_on_i_mx";
+  std::string model;    // a preset; or
+  std::string config;   // a TOML file
+  std::string variant;  // a name or number; empty: the first that fits the model
   int tokens = 256;
   int block_size = 256;
   std::string routing;
-  std::string check = "auto";  // on, worst_case, off; auto: up to a size that takes seconds
-  std::string output;          // .npy or .safetensors for the result
-  bool sequential = false;     // the executor instead of the machine: bits, no time
+  std::string check = "auto";   // on, worst_case, off; auto: up to a size that takes seconds
+  std::string output;           // .npy or .safetensors for the result
+  bool sequential = false;      // the executor instead of the machine: bits, no time
+  std::set<std::string> given;  // options of the command line, "--seed"
 };
 
 // Prints the report; false when the result is outside its bound.

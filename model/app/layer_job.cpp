@@ -27,6 +27,17 @@ inputs::WeightLayout WeightsFor(const LayerJobOptions& options) {
   return IsMx(options.model.weights) ? options.model.weights : inputs::WeightLayout::kMxfp8E4M3;
 }
 
+// A core of an I-shard variant has at least one tile of 512.
+int LeastMxTiles(const LayerJobOptions& options) {
+  return options.variant == Variant::shard_on_block_mx ? 1 : 2;
+}
+
+inputs::LayerTensors BuildLayer(const LayerJobOptions& options, const inputs::Routing& routing,
+                                bool with_data) {
+  return inputs::BuildLayer(options.model, routing, WeightsFor(options), options.seed, with_data,
+                            LeastMxTiles(options));
+}
+
 AffinityScalingMode ModeOf(inputs::AffinityScaling scaling) {
   switch (scaling) {
     case inputs::AffinityScaling::kNoScale:
@@ -35,11 +46,8 @@ AffinityScalingMode ModeOf(inputs::AffinityScaling scaling) {
       return AffinityScalingMode::kPreScale;
     case inputs::AffinityScaling::kPostScale:
       return AffinityScalingMode::kPostScale;
-    case inputs::AffinityScaling::kPreScaleDelayed:
-      break;
   }
-  throw SimError(
-      "model.affinity_scaling: pre_scale_delayed, allowed no_scale, post_scale, pre_scale");
+  throw CheckFailure("unknown affinity scaling");
 }
 
 // Takes instructions and forgets them: allocations and refusals show, nothing runs.
@@ -64,7 +72,8 @@ class DryRunSink final : public isa::Sink {
 
 // Refuses what no layout of this size can have, before time goes into building it.
 void CheckSizes(const LayerJobOptions& options, std::uint64_t hbm_bytes) {
-  const inputs::LayerShape shape = ShapeOf(options.model, WeightsFor(options));
+  const inputs::LayerShape shape =
+      ShapeOf(options.model, WeightsFor(options), LeastMxTiles(options));
   const std::uint64_t row_bytes = std::uint64_t{2} * 2 * shape.hidden_padded;
   const std::uint64_t most = hbm_bytes / row_bytes;
   if (options.tokens > 0 && static_cast<std::uint64_t>(options.tokens) > most) {
@@ -108,18 +117,19 @@ LayerJob::LayerJob(const LayerJobOptions& options)
     : options_(options),
       routing_(RoutingOf(options)),
       layout_(LayoutOf(options, routing_)),
-      tensors_(
-          inputs::BuildLayer(options.model, routing_, WeightsFor(options), options.seed, false)) {}
+      tensors_(BuildLayer(options, routing_, false)) {}
 
-bool LayerJob::Fits(const LayerJobOptions& options, const isa::Limits& limits) {
+Fit LayerJob::DryRunOf(const LayerJobOptions& options, const isa::Limits& limits) {
   try {
     LayerJob job(options);
     job.PlaceTensors(false);
     job.DryRun(limits);
+  } catch (const lang::DoesNotFit&) {
+    return Fit::kBuffersTooLarge;
   } catch (const SimError&) {
-    return false;
+    return Fit::kRefused;
   }
-  return true;
+  return Fit::kFits;
 }
 
 LayerJob::LayerJob(const LayerJobOptions& options, const isa::Limits& limits,
@@ -134,20 +144,28 @@ LayerJob::LayerJob(const LayerJobOptions& options, const isa::Limits& limits,
   }
   if (!with_data)
     return;
-  tensors_ = inputs::BuildLayer(options.model, routing_, WeightsFor(options), options.seed, true);
+  tensors_ = BuildLayer(options, routing_, true);
   hbm_ = ops::Hbm(hbm_bytes);
   placed_.clear();
   PlaceTensors(true);
 }
 
 lang::HbmTensor LayerJob::Place(inputs::HostTensor& tensor, bool with_data) {
-  ops::HbmTensor& placed = hbm_.Allocate(tensor.name, tensor.dtype, tensor.shape, false);
+  ops::HbmTensor& placed =
+      hbm_.Allocate(tensor.name, PlacedType(tensor.dtype), tensor.shape, false);
   // The bytes move to HBM for the run; Compare moves them back for the reference.
   placed.read_only = true;
   if (with_data)
     placed.data = std::move(tensor.data);
   placed_.push_back({&tensor, &placed});
-  return {tensor.name, tensor.dtype, tensor.shape, placed.address};
+  return {tensor.name, placed.dtype, tensor.shape, placed.address};
+}
+
+// Frameworks without x4 types have them as integers.
+DType LayerJob::PlacedType(DType type) const {
+  if (!options_.kernel.integer_carriers || !IsX4(type))
+    return type;
+  return SizeOf(type) == 2 ? DType::kUint16 : DType::kUint32;
 }
 
 void LayerJob::PlaceTensors(bool with_data) {
@@ -224,13 +242,9 @@ void LayerJob::SetOptions() {
     args_.hidden_states.shape = {options_.tokens, tensors_.shape.hidden_padded};
     args_.expert_affinities_masked.shape = {std::int64_t{options_.tokens} * model.experts, 1};
   }
-  if (options_.kernel.integer_carriers && kernels::IsMx(options_.variant)) {
-    const DType type = args_.gate_up_proj_weight.dtype;
-    const DType carrier = SizeOf(type) == 2 ? DType::kUint16 : DType::kUint32;
-    args_.gate_up_proj_weight.dtype = args_.down_proj_weight.dtype = carrier;
-    if (carrier == DType::kUint32)
-      args_.weight_dtype = type;
-  }
+  if (args_.gate_up_proj_weight.dtype == DType::kUint32)
+    args_.weight_dtype = tensors_.gate_up_weight.dtype;
+  args_.used_intermediate = model.intermediate;
   args_.block_size = layout_.block_size;
   args_.activation_function = model.activation;
   args_.clamp = {.gate_upper = model.gate_clamp_upper,

@@ -21,6 +21,8 @@
 
 namespace bwmm::app {
 
+enum class Fit { kFits, kBuffersTooLarge, kRefused };
+
 struct LayerJobOptions {
   inputs::LayerConfig model;
   kernels::MoECTEImplementation variant = kernels::MoECTEImplementation::shard_on_i_mx;
@@ -49,8 +51,8 @@ class LayerJob {
   // Instructions of all cores, as the dry run counted them.
   std::uint64_t instructions() const { return instructions_; }
 
-  // Whether the kernel's buffers fit, without the rest of a job.
-  static bool Fits(const LayerJobOptions& options, const isa::Limits& limits);
+  // Whether the kernel takes the layer, without the rest of a job.
+  static Fit DryRunOf(const LayerJobOptions& options, const isa::Limits& limits);
 
   // The layer's result without padding, bf16 [T, H].
   inputs::HostTensor Output();
@@ -82,6 +84,7 @@ class LayerJob {
 
   void PlaceTensors(bool with_data);
   lang::HbmTensor Place(inputs::HostTensor& tensor, bool with_data);
+  DType PlacedType(DType type) const;
   lang::HbmTensor PlaceResult(const std::string& name, std::vector<std::int64_t> shape,
                               bool with_data);
   void PlaceControl();

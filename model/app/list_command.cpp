@@ -4,22 +4,48 @@
 
 #include "kernels/inputs/layer_config.h"
 #include "kernels/moe_cte/spec.h"
+#include "model/app/layer_options.h"
+#include "model/app/what_fits.h"
 #include "model/support/sim_error.h"
 #include "model/system/machine.h"
 
 namespace bwmm::app {
 namespace {
 
-std::string Models() {
-  std::string text = fmt::format("{:<16} {:>6} {:>6} {:>5} {:>6}  {:<10} {}\n", "model", "H", "I",
-                                 "E", "top-k", "weights", "activation");
-  for (const std::string& name : inputs::LayerPresetNames()) {
-    const inputs::LayerConfig model = inputs::LayerPreset(name);
-    text += fmt::format("{:<16} {:>6} {:>6} {:>5} {:>6}  {:<10} {}\n", name, model.hidden,
-                        model.intermediate, model.experts, model.top_k,
-                        inputs::NameOf(model.weights), NameOf(model.activation));
+constexpr int kVariants = static_cast<int>(kernels::kImplementationNames.size());
+
+// Numbers of the variants whose buffers fit with blocks of 256 rows, or of 128 (marked).
+std::string RunsOn(const inputs::LayerConfig& model, const isa::Limits& limits) {
+  std::string text;
+  for (int i = 0; i < kVariants; ++i) {
+    const auto variant = static_cast<kernels::MoECTEImplementation>(i);
+    const auto fits = [&](int block_size) {
+      return FitOf({.model = model, .variant = variant, .block_size = block_size}, limits) ==
+             Fit::kFits;
+    };
+    const bool whole = fits(256);
+    if (whole || fits(128))
+      text += fmt::format("{}{}{}", text.empty() ? "" : " ", i, whole ? "" : "*");
   }
   return text;
+}
+
+std::string Models() {
+  std::string text =
+      fmt::format("{:<14} {:>5} {:>6} {:>4} {:>6}  {:<11} {:<11} {:<15} {}\n", "model", "H", "I",
+                  "E", "top-k", "weights", "activation", "default", "runs on variants");
+  const isa::Limits limits = LimitsOf(LoadMachine(CommonOptions().machine));
+  for (const std::string& name : inputs::LayerPresetNames()) {
+    const inputs::LayerConfig model = inputs::LayerPreset(name);
+    const VariantChoice choice = DefaultVariant({.model = model}, limits);
+    text += fmt::format(
+        "{:<14} {:>5} {:>6} {:>4} {:>6}  {:<11} {:<11} {:<15} {}\n", name, model.hidden,
+        model.intermediate, model.experts, model.top_k, inputs::NameOf(model.weights),
+        NameOf(model.activation),
+        fmt::format("{}{}", NameOf(choice.variant), choice.block_size == 128 ? "*" : ""),
+        RunsOn(model, limits));
+  }
+  return text + "* with blocks of 128 rows\n";
 }
 
 std::string Variants() {
@@ -32,7 +58,7 @@ std::string Variants() {
       "MX: each core half of I, every block reduced across cores",
       "MX: shard_on_i_mx with a static prefix and a loop over live blocks"};
   std::string text;
-  for (int i = 0; i < 7; ++i) {
+  for (int i = 0; i < kVariants; ++i) {
     const auto variant = static_cast<kernels::MoECTEImplementation>(i);
     text += fmt::format("{} {:<22} {}\n", i, kernels::NameOf(variant), kMeanings[i]);
   }

@@ -108,6 +108,7 @@ MachineConfig MachineOf(const CommonOptions& options) {
     if (entry.key.starts_with("machine."))
       ApplySetting(machine, entry.key, entry.value);
   }
+  ValidateMachine(machine);
   return machine;
 }
 

@@ -1,4 +1,4 @@
-// The shape limits a refused layer would meet: what to change so that its buffers fit SBUF.
+// Whether a layer's buffers fit, and what to change so that they do.
 #pragma once
 
 #include <string>
@@ -6,6 +6,9 @@
 #include "model/app/layer_job.h"
 
 namespace bwmm::app {
+
+// A dry run of the kernel with one token: buffers do not depend on the number of blocks.
+Fit FitOf(const LayerJobOptions& options, const isa::Limits& limits);
 
 // "it fits with block size 128, or hidden up to 4096, or intermediate up to 1024", changing one
 // dimension at a time.

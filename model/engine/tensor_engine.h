@@ -30,7 +30,7 @@ struct TensorEngineConfig {
   int cols = 128;            // PE columns = PSUM partitions
   int psum_words = 8 * 512;  // 32-bit words per PSUM partition: 8 banks x 512
   int min_interval = 64;     // a MultiplyMoving holds the moving port for max(N, min(this, M))
-  int queue_depth = 4;       // commands waiting in front of the engine
+  int queue_depth = 4;       // commands waiting in front of the engine; no event depends on it
 };
 
 // Loads the stationary operand [rows, cols] into the shadow weights, 4 columns per cycle.

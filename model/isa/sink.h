@@ -13,7 +13,8 @@ namespace bwmm::isa {
 struct Limits {
   int generation = 4;  // 3 = trn2, 4 = trn3; MX needs 4
   int cores = 2;
-  int partitions = 128;
+  int partitions = 128;                  // of SBUF: PE rows
+  int psum_partitions = 128;             // PE columns
   std::int64_t sbuf_bytes = 256 * 1024;  // usable per partition
   int psum_banks = 8;
   std::int64_t psum_bank_bytes = 2 * 1024;

@@ -23,7 +23,8 @@ class Validator {
     RequireMx(i.mode, i.scale.has_value());
     Require(i.stationary.memory == Memory::kSbuf, "stationary must be in SBUF", i.stationary);
     Place(i.stationary);
-    Require(i.stationary.free_size() <= 128, "stationary free size must be at most 128",
+    Require(i.stationary.free_size() <= limits_.psum_partitions,
+            fmt::format("stationary free size must be at most {}", limits_.psum_partitions),
             i.stationary);
     if (i.mode == PeMode::kMx) {
       Require(i.stationary.partitions % 32 == 0, "MX partitions must be a multiple of 32",
@@ -224,8 +225,10 @@ class Validator {
   void Fits(const Operand& operand) const {
     Require(operand.partitions >= 1 && operand.free_size() >= 1, "no dimension may be empty",
             operand);
-    Require(operand.partition >= 0 && operand.partition + operand.partitions <= limits_.partitions,
-            fmt::format("partitions must end at most at {}", limits_.partitions), operand);
+    const int partitions =
+        operand.memory == Memory::kSbuf ? limits_.partitions : limits_.psum_partitions;
+    Require(operand.partition >= 0 && operand.partition + operand.partitions <= partitions,
+            fmt::format("partitions must end at most at {}", partitions), operand);
     const std::int64_t bytes = operand.memory == Memory::kSbuf
                                    ? limits_.sbuf_bytes
                                    : limits_.psum_banks * limits_.psum_bank_bytes;

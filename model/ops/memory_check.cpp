@@ -14,7 +14,7 @@ MemoryChecker::MemoryChecker(const isa::Limits& limits, CoreMemory& memory)
       sbuf_bytes_(limits.sbuf_bytes),
       psum_bytes_(limits.psum_banks * limits.psum_bank_bytes),
       sbuf_written_(limits.partitions * sbuf_bytes_),
-      psum_written_(limits.partitions * psum_bytes_),
+      psum_written_(limits.psum_partitions * psum_bytes_),
       sbuf_lifetimes_("sbuf", sbuf_bytes_),
       psum_lifetimes_("psum", psum_bytes_) {}
 

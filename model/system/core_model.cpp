@@ -59,7 +59,7 @@ CoreModel::CoreModel(sc_core::sc_module_name name, const SharedModel& shared, Co
     : sc_module(name),
       tensor_period_(shared.time.ClockOf(shared.config.clock.tensor_mhz).period),
       engine_(std::move(engine)),
-      psum_(*engine_),
+      psum_(*engine_, shared.config.tensor.cols),
       sbuf_(static_cast<int>(shared.config.sbuf.partitions), LimitsOf(shared.config).sbuf_bytes),
       memory_{.core = options.core,
               .sbuf = sbuf_,

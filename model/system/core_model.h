@@ -25,19 +25,21 @@
 
 namespace bwmm {
 
-// PSUM lives in the TensorEngine; the other engines reach it through its port.
+// PSUM lives in the TensorEngine; the other engines reach it through its port. An array narrower
+// than the port has fewer lanes.
 class EnginePsum final : public ops::PsumPort {
  public:
-  explicit EnginePsum(engine::TensorEngine& engine) : engine_(engine) {}
+  EnginePsum(engine::TensorEngine& engine, std::int64_t cols) : engine_(engine), cols_(cols) {}
   void Read(int word, std::span<std::uint32_t> lanes) const override {
-    engine_.ReadPsum(word, lanes);
+    engine_.ReadPsum(word, lanes.first(cols_));
   }
   void Write(int word, std::span<const std::uint32_t> lanes) override {
-    engine_.WritePsum(word, lanes);
+    engine_.WritePsum(word, lanes.first(cols_));
   }
 
  private:
   engine::TensorEngine& engine_;
+  std::size_t cols_;
 };
 
 // What all cores share.

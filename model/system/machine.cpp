@@ -37,8 +37,7 @@ engine::TensorEngineConfig EngineConfigOf(const MachineConfig& config) {
   return {.rows = static_cast<int>(config.tensor.rows),
           .cols = static_cast<int>(config.tensor.cols),
           .psum_words = static_cast<int>(config.psum.banks * config.psum.bank_bytes / 4),
-          .min_interval = static_cast<int>(config.tensor.min_interval),
-          .queue_depth = static_cast<int>(config.tensor.queue_depth)};
+          .min_interval = static_cast<int>(config.tensor.min_interval)};
 }
 
 std::unique_ptr<engine::TensorEngine> MakeEngine(Fidelity fidelity,

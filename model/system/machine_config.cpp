@@ -22,83 +22,75 @@ using Int = std::int64_t;
 
 struct Field {
   std::string_view key;
-  std::int64_t& (*ref)(MachineConfig&);
-  std::int64_t min;
-  std::int64_t max;
+  Int& (*ref)(MachineConfig&);
+  Int min, max;
+  bool time_only = true;  // no program, no bits and no refusal depend on it
 };
 
-constexpr std::int64_t kMaxNs = 1'000'000;
-constexpr std::int64_t kMaxCycles = 100'000;
-constexpr std::int64_t kMaxMbS = 100'000'000;
+constexpr Int kMaxMhz = 10'000;
+constexpr Int kMaxNs = 1'000'000;
+constexpr Int kMaxCycles = 100'000;
+constexpr Int kMaxMbS = 100'000'000;
 
+using Config = MachineConfig;
 const Field kFields[] = {
-    {"machine.generation", [](MachineConfig& c) -> Int& { return c.generation; }, 3, 4},
-    {"machine.cores", [](MachineConfig& c) -> Int& { return c.cores; }, 1, 2},
-    {"machine.clock.tensor_mhz", [](MachineConfig& c) -> Int& { return c.clock.tensor_mhz; }, 100,
-     10'000},
-    {"machine.clock.vector_mhz", [](MachineConfig& c) -> Int& { return c.clock.vector_mhz; }, 100,
-     10'000},
-    {"machine.clock.scalar_mhz", [](MachineConfig& c) -> Int& { return c.clock.scalar_mhz; }, 100,
-     10'000},
-    {"machine.clock.gpsimd_mhz", [](MachineConfig& c) -> Int& { return c.clock.gpsimd_mhz; }, 100,
-     10'000},
-    {"machine.clock.sync_mhz", [](MachineConfig& c) -> Int& { return c.clock.sync_mhz; }, 100,
-     10'000},
-    {"machine.sbuf.partitions", [](MachineConfig& c) -> Int& { return c.sbuf.partitions; }, 32,
-     128},
-    {"machine.sbuf.bytes", [](MachineConfig& c) -> Int& { return c.sbuf.bytes; }, 1024, 4 << 20},
-    {"machine.sbuf.reserved_bytes", [](MachineConfig& c) -> Int& { return c.sbuf.reserved_bytes; },
-     0, 1 << 20},
-    {"machine.psum.banks", [](MachineConfig& c) -> Int& { return c.psum.banks; }, 1, 64},
-    {"machine.psum.bank_bytes", [](MachineConfig& c) -> Int& { return c.psum.bank_bytes; }, 64,
-     64 << 10},
-    {"machine.tensor.rows", [](MachineConfig& c) -> Int& { return c.tensor.rows; }, 8, 128},
-    {"machine.tensor.cols", [](MachineConfig& c) -> Int& { return c.tensor.cols; }, 8, 128},
-    {"machine.tensor.min_interval", [](MachineConfig& c) -> Int& { return c.tensor.min_interval; },
-     1, kMaxCycles},
-    {"machine.tensor.queue_depth", [](MachineConfig& c) -> Int& { return c.tensor.queue_depth; }, 1,
-     64},
-    {"machine.compute.min_interval",
-     [](MachineConfig& c) -> Int& { return c.compute.min_interval; }, 1, kMaxCycles},
-    {"machine.compute.access_cycles",
-     [](MachineConfig& c) -> Int& { return c.compute.access_cycles; }, 1, kMaxCycles},
-    {"machine.compute.gpsimd_fixed",
-     [](MachineConfig& c) -> Int& { return c.compute.gpsimd_fixed; }, 0, kMaxCycles},
+    {"machine.generation", [](Config& c) -> Int& { return c.generation; }, 3, 4, false},
+    {"machine.cores", [](Config& c) -> Int& { return c.cores; }, 1, 2, false},
+    {"machine.clock.tensor_mhz", [](Config& c) -> Int& { return c.clock.tensor_mhz; }, 100,
+     kMaxMhz},
+    {"machine.clock.vector_mhz", [](Config& c) -> Int& { return c.clock.vector_mhz; }, 100,
+     kMaxMhz},
+    {"machine.clock.scalar_mhz", [](Config& c) -> Int& { return c.clock.scalar_mhz; }, 100,
+     kMaxMhz},
+    {"machine.clock.gpsimd_mhz", [](Config& c) -> Int& { return c.clock.gpsimd_mhz; }, 100,
+     kMaxMhz},
+    {"machine.clock.sync_mhz", [](Config& c) -> Int& { return c.clock.sync_mhz; }, 100, kMaxMhz},
+    {"machine.sbuf.partitions", [](Config& c) -> Int& { return c.sbuf.partitions; }, 32, 128,
+     false},
+    {"machine.sbuf.bytes", [](Config& c) -> Int& { return c.sbuf.bytes; }, 1024, 4 << 20, false},
+    {"machine.sbuf.reserved_bytes", [](Config& c) -> Int& { return c.sbuf.reserved_bytes; }, 0,
+     1 << 20, false},
+    {"machine.psum.banks", [](Config& c) -> Int& { return c.psum.banks; }, 1, 64, false},
+    {"machine.psum.bank_bytes", [](Config& c) -> Int& { return c.psum.bank_bytes; }, 64, 64 << 10,
+     false},
+    {"machine.tensor.rows", [](Config& c) -> Int& { return c.tensor.rows; }, 32, 128, false},
+    {"machine.tensor.cols", [](Config& c) -> Int& { return c.tensor.cols; }, 8, 128, false},
+    {"machine.tensor.min_interval", [](Config& c) -> Int& { return c.tensor.min_interval; }, 1,
+     kMaxCycles},
+    {"machine.compute.min_interval", [](Config& c) -> Int& { return c.compute.min_interval; }, 1,
+     kMaxCycles},
+    {"machine.compute.access_cycles", [](Config& c) -> Int& { return c.compute.access_cycles; }, 1,
+     kMaxCycles},
+    {"machine.compute.gpsimd_fixed", [](Config& c) -> Int& { return c.compute.gpsimd_fixed; }, 0,
+     kMaxCycles},
     {"machine.compute.vector_perf_modes",
-     [](MachineConfig& c) -> Int& { return c.compute.vector_perf_modes; }, 0, 1},
-    {"machine.compute.scalar_2x", [](MachineConfig& c) -> Int& { return c.compute.scalar_2x; }, 0,
-     1},
+     [](Config& c) -> Int& { return c.compute.vector_perf_modes; }, 0, 1},
+    {"machine.compute.scalar_2x", [](Config& c) -> Int& { return c.compute.scalar_2x; }, 0, 1},
     {"machine.quantize_mx.pipeline_cycles",
-     [](MachineConfig& c) -> Int& { return c.quantize_mx.pipeline_cycles; }, 1, kMaxCycles},
-    {"machine.sync.semaphore_ns", [](MachineConfig& c) -> Int& { return c.sync.semaphore_ns; }, 0,
-     kMaxNs},
+     [](Config& c) -> Int& { return c.quantize_mx.pipeline_cycles; }, 1, kMaxCycles},
+    {"machine.sync.semaphore_ns", [](Config& c) -> Int& { return c.sync.semaphore_ns; }, 0, kMaxNs},
     {"machine.sync.register_load_cycles",
-     [](MachineConfig& c) -> Int& { return c.sync.register_load_cycles; }, 1, kMaxCycles},
-    {"machine.dma.engines", [](MachineConfig& c) -> Int& { return c.dma.engines; }, 1, 64},
-    {"machine.dma.engine_mb_s", [](MachineConfig& c) -> Int& { return c.dma.engine_mb_s; }, 1,
-     kMaxMbS},
-    {"machine.dma.start_ns", [](MachineConfig& c) -> Int& { return c.dma.start_ns; }, 0, kMaxNs},
-    {"machine.dma.dge_instances", [](MachineConfig& c) -> Int& { return c.dma.dge_instances; }, 1,
-     64},
-    {"machine.dma.dge_ns", [](MachineConfig& c) -> Int& { return c.dma.dge_ns; }, 0, kMaxNs},
-    {"machine.dma.descriptor_bytes",
-     [](MachineConfig& c) -> Int& { return c.dma.descriptor_bytes; }, 0, 1 << 20},
-    {"machine.dma.compute_percent", [](MachineConfig& c) -> Int& { return c.dma.compute_percent; },
-     1, 100},
-    {"machine.dma.swdge_fixed_cycles",
-     [](MachineConfig& c) -> Int& { return c.dma.swdge_fixed_cycles; }, 0, kMaxCycles},
-    {"machine.dma.swdge_descriptor_cycles",
-     [](MachineConfig& c) -> Int& { return c.dma.swdge_descriptor_cycles; }, 0, kMaxCycles},
-    {"machine.hbm.bandwidth_mb_s", [](MachineConfig& c) -> Int& { return c.hbm.bandwidth_mb_s; }, 1,
-     kMaxMbS},
-    {"machine.hbm.latency_ns", [](MachineConfig& c) -> Int& { return c.hbm.latency_ns; }, 0,
-     kMaxNs},
-    {"machine.hbm.capacity_mib", [](MachineConfig& c) -> Int& { return c.hbm.capacity_mib; }, 1,
+     [](Config& c) -> Int& { return c.sync.register_load_cycles; }, 1, kMaxCycles},
+    {"machine.dma.engines", [](Config& c) -> Int& { return c.dma.engines; }, 1, 64},
+    {"machine.dma.engine_mb_s", [](Config& c) -> Int& { return c.dma.engine_mb_s; }, 1, kMaxMbS},
+    {"machine.dma.start_ns", [](Config& c) -> Int& { return c.dma.start_ns; }, 0, kMaxNs},
+    {"machine.dma.dge_instances", [](Config& c) -> Int& { return c.dma.dge_instances; }, 1, 64},
+    {"machine.dma.dge_ns", [](Config& c) -> Int& { return c.dma.dge_ns; }, 0, kMaxNs},
+    {"machine.dma.descriptor_bytes", [](Config& c) -> Int& { return c.dma.descriptor_bytes; }, 0,
      1 << 20},
-    {"machine.link.barrier_ns", [](MachineConfig& c) -> Int& { return c.link.barrier_ns; }, 0,
-     kMaxNs},
-    {"machine.link.sendrecv_ns", [](MachineConfig& c) -> Int& { return c.link.sendrecv_ns; }, 0,
-     kMaxNs},
+    {"machine.dma.compute_percent", [](Config& c) -> Int& { return c.dma.compute_percent; }, 1,
+     100},
+    {"machine.dma.swdge_fixed_cycles", [](Config& c) -> Int& { return c.dma.swdge_fixed_cycles; },
+     0, kMaxCycles},
+    {"machine.dma.swdge_descriptor_cycles",
+     [](Config& c) -> Int& { return c.dma.swdge_descriptor_cycles; }, 0, kMaxCycles},
+    {"machine.hbm.bandwidth_mb_s", [](Config& c) -> Int& { return c.hbm.bandwidth_mb_s; }, 1,
+     kMaxMbS},
+    {"machine.hbm.latency_ns", [](Config& c) -> Int& { return c.hbm.latency_ns; }, 0, kMaxNs},
+    {"machine.hbm.capacity_mib", [](Config& c) -> Int& { return c.hbm.capacity_mib; }, 1, 1 << 20,
+     false},
+    {"machine.link.barrier_ns", [](Config& c) -> Int& { return c.link.barrier_ns; }, 0, kMaxNs},
+    {"machine.link.sendrecv_ns", [](Config& c) -> Int& { return c.link.sendrecv_ns; }, 0, kMaxNs},
 };
 
 template <typename List, typename NameOf>
@@ -157,18 +149,23 @@ toml::table ParseToml(std::string_view text, const std::string& where) {
   }
 }
 
-void CheckWhole(const MachineConfig& config) {
+}  // namespace
+
+void ValidateMachine(const MachineConfig& config) {
   if (config.sbuf.reserved_bytes >= config.sbuf.bytes)
     throw SimError("machine.sbuf.reserved_bytes: {}, allowed less than machine.sbuf.bytes = {}",
                    config.sbuf.reserved_bytes, config.sbuf.bytes);
   if (config.tensor.rows != config.sbuf.partitions)
-    throw SimError("machine.tensor.rows: {}, must equal machine.sbuf.partitions = {}",
-                   config.tensor.rows, config.sbuf.partitions);
+    throw SimError(
+        "machine.tensor.rows: {}, allowed {}, machine.sbuf.partitions; the two are set together",
+        config.tensor.rows, config.sbuf.partitions);
   if (config.psum.bank_bytes % 4 != 0)
     throw SimError("machine.psum.bank_bytes: {}, allowed multiples of 4", config.psum.bank_bytes);
 }
 
-}  // namespace
+bool IsTimeOnly(std::string_view key) {
+  return FieldOf(key).time_only;
+}
 
 std::vector<std::string> PresetNames() {
   std::vector<std::string> names;
@@ -194,7 +191,7 @@ MachineConfig ParseMachine(std::string_view toml, const std::string& where) {
     throw SimError("{}: base {}, allowed {}", where, base, KnownPresets());
   ApplyTable(config, table, "", where);
   config.name = where;
-  CheckWhole(config);
+  ValidateMachine(config);
   return config;
 }
 
@@ -219,7 +216,6 @@ void ApplySetting(MachineConfig& config, std::string_view key, std::string_view 
   if (error != std::errc() || end != value.data() + value.size())
     throw SimError("{}: {}, allowed an integer from {} to {}", key, value, field.min, field.max);
   Set(config, field, number);
-  CheckWhole(config);
 }
 
 std::vector<Setting> SettingsOf(const MachineConfig& config) {
@@ -234,6 +230,7 @@ isa::Limits LimitsOf(const MachineConfig& config) {
   return {.generation = static_cast<int>(config.generation),
           .cores = static_cast<int>(config.cores),
           .partitions = static_cast<int>(config.sbuf.partitions),
+          .psum_partitions = static_cast<int>(config.tensor.cols),
           .sbuf_bytes = config.sbuf.bytes - config.sbuf.reserved_bytes,
           .psum_banks = static_cast<int>(config.psum.banks),
           .psum_bank_bytes = config.psum.bank_bytes};

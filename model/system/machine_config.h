@@ -44,7 +44,6 @@ struct MachineConfig {
     std::int64_t rows = 0;
     std::int64_t cols = 0;
     std::int64_t min_interval = 0;  // cycles
-    std::int64_t queue_depth = 0;
   } tensor;
 
   struct Compute {
@@ -95,8 +94,14 @@ MachineConfig LoadMachine(const std::string& name_or_toml_path);
 // The same from TOML text; `where` is what an error calls it.
 MachineConfig ParseMachine(std::string_view toml, const std::string& where);
 
-// Sets one figure: ApplySetting(config, "machine.dma.start_ns", "900").
+// Sets one figure: ApplySetting(config, "machine.dma.start_ns", "900"). What figures must fit each
+// other is checked by ValidateMachine only, so that several settings may pass through a state that
+// is not valid.
 void ApplySetting(MachineConfig& config, std::string_view key, std::string_view value);
+// The loaders call it themselves.
+void ValidateMachine(const MachineConfig& config);
+// Whether a figure changes when things happen and nothing else: no program, no bits, no refusal.
+bool IsTimeOnly(std::string_view key);
 
 struct Setting {
   std::string key;

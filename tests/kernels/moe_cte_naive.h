@@ -312,11 +312,13 @@ class NaiveMoe {
   double DownRow(const Weights& weights, std::size_t h, const std::vector<double>& y) const {
     const std::size_t hs = layer_.shape.hidden_padded;
     const std::size_t is = layer_.shape.intermediate_padded;
-    const int cores = split_intermediate ? 2 : 1;
+    // Of an odd number of MX tiles, core 0 has one more.
+    const std::size_t half = mx_ ? (is / 512 + 1) / 2 * 512 : is / 2;
+    const std::size_t ends[] = {split_intermediate ? half : is, is};
     double total = 0;
-    for (int core = 0; core < cores; ++core) {
+    for (std::size_t i = 0, core = 0; core < (split_intermediate ? 2 : 1); ++core) {
       double sum = 0;
-      for (std::size_t i = is / cores * core; i < is / cores * (core + 1);) {
+      while (i < ends[core]) {
         if (!mx_) {
           sum = Round32(sum + y[i] * weights.down[i * hs + h]);
           ++i;

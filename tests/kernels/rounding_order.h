@@ -299,7 +299,7 @@ class RoundingOrder {
           layer_.biases ? Bf16At(down_bias_, std::int64_t{expert} * hidden_ + h) : 0.0f;
       float row = 0;
       if (halves) {
-        const int half = intermediate_ / 2;
+        const int half = mx_ ? (intermediate_ / 512 + 1) / 2 * 512 : intermediate_ / 2;
         row = Round16(Round16(down(0, half, h)) + Round16(down(half, intermediate_, h)));
         if (layer_.biases)
           row = Round16(on_I ? bias * affinity + row : row + bias);

@@ -86,8 +86,17 @@ TEST(MachineConfig, RejectsValuesOutOfRange) {
               HasSubstr("machine.cores: 3, allowed 1 to 2"));
   EXPECT_THAT(ErrorOf([&] { ApplySetting(config, "machine.cores", "two"); }),
               HasSubstr("allowed an integer from 1 to 2"));
-  EXPECT_THAT(ErrorOf([&] { ApplySetting(config, "machine.sbuf.reserved_bytes", "262144"); }),
-              HasSubstr("machine.sbuf.bytes"));
+  ApplySetting(config, "machine.sbuf.reserved_bytes", "262144");
+  EXPECT_THAT(ErrorOf([&] { ValidateMachine(config); }), HasSubstr("machine.sbuf.bytes"));
+}
+
+TEST(MachineConfig, SettingsThatBelongTogetherAreCheckedTogether) {
+  MachineConfig config = LoadMachine("trn3");
+  ApplySetting(config, "machine.tensor.rows", "64");
+  EXPECT_THAT(ErrorOf([&] { ValidateMachine(config); }),
+              HasSubstr("machine.tensor.rows: 64, allowed 128, machine.sbuf.partitions"));
+  ApplySetting(config, "machine.sbuf.partitions", "64");
+  EXPECT_EQ(ErrorOf([&] { ValidateMachine(config); }), "no error");
 }
 
 TEST(MachineConfig, RejectsWrongTypesAndBrokenFiles) {
