@@ -15,7 +15,7 @@ namespace bwmm::reference {
 
 struct MatmulCase {
   // [k][m] and [k][n]; row r of one meets row r of the other, in the order the machine takes them.
-  std::vector<double> stationary, moving;
+  std::vector<double> stationary = {}, moving = {};
   int k = 0, m = 0, n = 0;
   int pass_rows = 128;  // of K, in one pass through the PE array; MX: 512
   int group_rows = 1;   // whose products are summed exactly; MX: 32

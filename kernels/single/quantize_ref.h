@@ -13,7 +13,7 @@ namespace bwmm::reference {
 struct QuantizeCase {
   Element element = Element::kE4M3Fn;
   bool ocp_rule = false;
-  std::vector<double> source;  // [partitions][4 * columns]
+  std::vector<double> source = {};  // [partitions][4 * columns]
   int partitions = 0, columns = 0;
 };
 
