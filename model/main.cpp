@@ -81,6 +81,8 @@ int Run(int argc, char** argv) {
   run->add_option("--check", layer.check, "double-precision reference: auto, on, off")
       ->capture_default_str();
   run->add_option("--output", layer.output, "write the result (.npy, .safetensors)");
+  run->add_option("--dump-tile", layer.dump_tile,
+                  "core,instruction,directory: write a matmul tile that bwmm matmul replays");
   run->add_flag("--sequential", layer.sequential, "run on the sequential executor, without time");
   run->callback([&] { action = [&] { return app::RunLayer(layer); }; });
 

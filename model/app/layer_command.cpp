@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
 
 #include "kernels/inputs/tensor_file.h"
 #include "model/app/checksum.h"
 #include "model/app/interrupt.h"
 #include "model/app/layer_job.h"
+#include "model/app/tile_dump.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::app {
@@ -104,9 +106,14 @@ void CheckTogether(const LayerCommand& command, Fidelity fidelity) {
       throw SimError("--fidelity {}: --sequential allows fast only", common.fidelity);
     if (!common.listing.empty())
       throw SimError("--listing {}: needs the machine, --sequential has none", common.listing);
+    if (!command.dump_tile.empty())
+      throw SimError("--dump-tile {}: needs the machine, --sequential has none", command.dump_tile);
   }
   if (fidelity == Fidelity::kTiming && CheckModeOf(command.check) == CheckMode::kOn)
     throw SimError("--check on: timing has no tensor data, allowed auto, off");
+  if (fidelity == Fidelity::kTiming && !command.dump_tile.empty())
+    throw SimError("--dump-tile {}: timing has no tensor data, allowed with rtl, fast",
+                   command.dump_tile);
   CheckOptions(common, {{"--output", command.output}});
 }
 
@@ -134,19 +141,26 @@ bool RunLayer(const LayerCommand& command) {
                with_data);
   AddFacts(command, job, model, report);
 
+  std::optional<TileDump> dump;
+  if (!command.dump_tile.empty())
+    dump.emplace(command.dump_tile);
   const auto start = std::chrono::steady_clock::now();
   report.timed = !command.sequential;
   if (command.sequential) {
     report.result.instructions =
         ops::RunSequentially(limits, job.hbm(), job.program(), report.checked).instructions;
   } else {
-    report.result = RunMachine(report.machine, fidelity, job.hbm(), job.program(),
-                               RunOptionsOf(command.common, report.machine, job.instructions()));
+    RunOptions options = RunOptionsOf(command.common, report.machine, job.instructions());
+    if (dump)
+      dump->Attach(options);
+    report.result = RunMachine(report.machine, fidelity, job.hbm(), job.program(), options);
   }
   report.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   ThrowIfInterrupted();
+  if (dump)
+    dump->Write(command.common);
   if (with_data) {
     const inputs::HostTensor output = job.Output();
     report.checksum = Checksum(output.data);

@@ -18,6 +18,7 @@ struct LayerCommand {
   std::string routing;
   std::string check = "auto";  // on, off; auto: up to a size that takes seconds
   std::string output;          // .npy or .safetensors for the result
+  std::string dump_tile;       // core,instruction,directory
   bool sequential = false;     // the executor instead of the machine: bits, no time
 };
 

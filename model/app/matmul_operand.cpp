@@ -88,7 +88,7 @@ std::vector<double> MatmulOperand::Values(ops::Hbm& hbm) const {
     return ValuesOf(tensor_);
   const HostTensor words = online() ? Fetch(hbm, options_.name + "_words") : tensor_;
   const HostTensor scales = online() ? Fetch(hbm, options_.name + "_scales") : *scales_;
-  return reference::DecodeMx(ElementOf(options_.dtype), CodesOf(words), BytesOf(scales),
+  return reference::DecodeMx(ElementOf(options_.dtype), CodesOf(words), ScaleCodesOf(scales),
                              static_cast<int>(options_.k / 4), static_cast<int>(options_.columns));
 }
 
@@ -103,7 +103,7 @@ std::optional<reference::Judgement> MatmulOperand::JudgeOnline(ops::Hbm& hbm) co
                                 .partitions = k / 4,
                                 .columns = columns},
                                CodesOf(Fetch(hbm, options_.name + "_words")),
-                               BytesOf(Fetch(hbm, options_.name + "_scales")));
+                               ScaleCodesOf(Fetch(hbm, options_.name + "_scales")));
   if (!judged.pass)
     judged.failed_rule = options_.name + " quantised: " + judged.failed_rule;
   return judged;

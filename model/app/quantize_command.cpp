@@ -46,7 +46,7 @@ bool RunQuantize(const QuantizeCommand& command) {
                                                      .source = ValuesOf(input),
                                                      .partitions = command.partitions,
                                                      .columns = static_cast<int>(columns)},
-                                                    CodesOf(words), BytesOf(scales)));
+                                                    CodesOf(words), ScaleCodesOf(scales)));
     if (!command.output.empty())
       inputs::SaveTensor(command.output, words);
     if (!command.scales.empty())

@@ -56,7 +56,7 @@ std::vector<std::uint32_t> CodesOf(const inputs::HostTensor& tensor) {
   return codes;
 }
 
-std::vector<std::uint8_t> BytesOf(const inputs::HostTensor& tensor) {
+std::vector<std::uint8_t> ScaleCodesOf(const inputs::HostTensor& tensor) {
   const auto bytes = tensor.words<std::uint8_t>();
   return {bytes.begin(), bytes.end()};
 }

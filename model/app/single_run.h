@@ -22,7 +22,7 @@ DType DTypeOf(std::string_view option, const std::string& text,
 reference::Element ElementOf(DType type);
 // Words of 1, 2 or 4 bytes as integers.
 std::vector<std::uint32_t> CodesOf(const inputs::HostTensor& tensor);
-std::vector<std::uint8_t> BytesOf(const inputs::HostTensor& tensor);
+std::vector<std::uint8_t> ScaleCodesOf(const inputs::HostTensor& tensor);
 // The elements of a float tensor of at most 16 bits.
 std::vector<double> ValuesOf(const inputs::HostTensor& tensor);
 
