@@ -88,6 +88,8 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
   run->add_option("--check", layer.check, "double-precision reference: auto, on, worst_case, off")
       ->capture_default_str();
   run->add_option("--output", layer.output, "write the result (.npy, .safetensors)");
+  run->add_option("--dump-tile", layer.dump_tile,
+                  "core,instruction,directory: write a matmul tile that bwmm matmul replays");
   run->add_flag("--sequential", layer.sequential, "run on the sequential executor, without time");
   run->callback([&] {
     for (const CLI::Option* option : run->parse_order())
@@ -98,14 +100,20 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
   app::MatmulCommand matmul;
   CLI::App* mm = cli.add_subcommand("matmul", "one matmul: out = stationary^T moving");
   AddCommon(*mm, matmul.common);
-  mm->add_option("--k", matmul.k, "contraction: up to 128, MX up to 512")->capture_default_str();
+  mm->add_option("--k", matmul.k, "contraction: passes of 128, MX of 512")->capture_default_str();
   mm->add_option("--m", matmul.m, "stationary columns, up to 128")->capture_default_str();
   mm->add_option("--n", matmul.n, "moving columns, up to 4096")->capture_default_str();
-  mm->add_option("--dtype", matmul.dtype, "element type; an x4 type is quantised online")
+  mm->add_option("--dtype", matmul.dtype, "type of both operands; floats are quantised to x4 types")
       ->capture_default_str();
-  mm->add_option("--stationary", matmul.stationary, "[K, M] tensor file; seeded without");
-  mm->add_option("--moving", matmul.moving, "[K, N] tensor file; seeded without");
-  mm->add_option("--output", matmul.output, "write [M, N] float32");
+  mm->add_option("--stationary-dtype", matmul.stationary_dtype, "type of the stationary operand");
+  mm->add_option("--moving-dtype", matmul.moving_dtype, "type of the moving operand");
+  mm->add_option("--psum-dtype", matmul.psum_dtype, "float32 or bfloat16")->capture_default_str();
+  mm->add_option("--stationary", matmul.stationary,
+                 "FILE[#TENSOR][:TYPE]: [K, M], or x4 words [K/4, M]; seeded without");
+  mm->add_option("--moving", matmul.moving, "[K, N], or x4 words [K/4, N]; seeded without");
+  mm->add_option("--stationary-scales", matmul.stationary_scales, "[K/32, M] of x4 words");
+  mm->add_option("--moving-scales", matmul.moving_scales, "[K/32, N] of x4 words");
+  mm->add_option("--output", matmul.output, "write [M, N] in PSUM's type");
   mm->callback([&] { action = [&] { return app::RunMatmul(matmul); }; });
 
   app::QuantizeCommand quantize;
@@ -118,7 +126,7 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
   q->add_option("--target", quantize.target, "float8_e4m3fn_x4 or float8_e5m2_x4")
       ->capture_default_str();
   q->add_option("--rule", quantize.rule, "x2 or ocp")->capture_default_str();
-  q->add_option("--input", quantize.input, "[P, F] tensor file; seeded without");
+  q->add_option("--input", quantize.input, "FILE[#TENSOR][:TYPE]: [P, F]; seeded without");
   q->add_option("--output", quantize.output, "write the x4 words");
   q->add_option("--scales", quantize.scales, "write the E8M0 scales");
   q->callback([&] { action = [&] { return app::RunQuantize(quantize); }; });

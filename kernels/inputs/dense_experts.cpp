@@ -1,7 +1,8 @@
 #include "kernels/inputs/dense_experts.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
-#include <span>
 
 #include "kernels/inputs/file_io.h"
 #include "kernels/inputs/join.h"
@@ -63,7 +64,7 @@ DenseExperts LoadLlama2c(const std::filesystem::path& path, const LayerConfig& c
 
 std::vector<float> LoadMatrix(const std::filesystem::path& path, const char* name,
                               const std::vector<std::int64_t>& shape) {
-  const HostTensor tensor = LoadTensor(path, name);
+  const HostTensor tensor = LoadTensor({.path = path, .tensor = name}, {DType::kBf16});
   if (tensor.shape != shape) {
     throw SimError("{}: tensor '{}' has shape [{}], the model needs [{}]", path.string(), name,
                    Join(tensor.shape), Join(shape));
@@ -74,10 +75,13 @@ std::vector<float> LoadMatrix(const std::filesystem::path& path, const char* nam
 }  // namespace
 
 std::vector<float> ToFloats(const HostTensor& tensor) {
-  if (tensor.dtype != DType::kFp32 && tensor.dtype != DType::kBf16 &&
-      tensor.dtype != DType::kFp16) {
-    throw SimError("tensor '{}': dtype {}, allowed: float32, bfloat16, float16", tensor.name,
-                   NameOf(tensor.dtype));
+  constexpr std::array kFloats = {DType::kFp32,      DType::kBf16,    DType::kFp16,
+                                  DType::kFp8E4M3Fn, DType::kFp8E4M3, DType::kFp8E5M2};
+  if (std::ranges::find(kFloats, tensor.dtype) == kFloats.end()) {
+    throw SimError(
+        "tensor '{}': dtype {}, allowed: float32, bfloat16, float16, float8_e4m3fn, "
+        "float8_e4m3, float8_e5m2",
+        tensor.name, NameOf(tensor.dtype));
   }
   std::vector<float> values(static_cast<std::size_t>(tensor.elements()));
   constexpr std::size_t kChunk = 1 << 20;

@@ -26,11 +26,11 @@ struct DenseExperts {
 
 // Reads a llama2.c checkpoint (.bin), whose layers become experts, or a .safetensors file with
 // gate_proj [E, I, H], up_proj [E, I, H], down_proj [E, H, I] and, when the configuration has
-// biases, gate_bias [E, I], up_bias [E, I], down_bias [E, H] in fp32, fp16 or bf16. The shapes must
-// be the configuration's.
+// biases, gate_bias [E, I], up_bias [E, I], down_bias [E, H] in fp32, fp16, bf16 or fp8. The shapes
+// must be the configuration's.
 DenseExperts LoadDenseExperts(const std::filesystem::path& path, const LayerConfig& config);
 
-// The elements of an fp32, fp16 or bf16 tensor as floats.
+// The elements of an fp32, fp16, bf16 or fp8 tensor as floats.
 std::vector<float> ToFloats(const HostTensor& tensor);
 
 }  // namespace bwmm::inputs

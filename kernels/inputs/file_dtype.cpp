@@ -9,19 +9,35 @@
 namespace bwmm::inputs {
 namespace {
 
-DType ChooseType(const RawTensor& raw, std::optional<DType> as, const std::string& place) {
-  if (!as) {
-    if (raw.type->plain)
-      return *raw.type->plain;
-    std::string allowed;
-    for (const DType dtype : raw.type->also)
-      allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", NameOf(dtype));
-    throw SimError("{}: dtype {} is only a carrier, say which type it holds: {}", place,
-                   raw.type->name, allowed);
+bool Carries(const FileType& type, DType dtype) {
+  return std::ranges::find(type.also, dtype) != type.also.end();
+}
+
+DType ChooseType(const RawTensor& raw, const WantedType& wanted, const std::string& place) {
+  const FileType& type = *raw.type;
+  if (raw.named && !Carries(type, *raw.named))
+    throw SimError("{}: dtype {} does not hold {}, which the file names", place, type.name,
+                   NameOf(*raw.named));
+  const std::optional<DType> own = raw.named ? raw.named : type.plain;
+  if (wanted.as) {
+    if (wanted.as == own || (!raw.named && Carries(type, *wanted.as)))
+      return *wanted.as;
+    throw SimError("{}: dtype {} cannot be read as {}", place, raw.named ? NameOf(*own) : type.name,
+                   NameOf(*wanted.as));
   }
-  if (as == raw.type->plain || std::ranges::find(raw.type->also, *as) != raw.type->also.end())
-    return *as;
-  throw SimError("{}: dtype {} cannot be read as {}", place, raw.type->name, NameOf(*as));
+  if (raw.named)
+    return *own;
+  for (const DType dtype : wanted.carried) {
+    if (Carries(type, dtype))
+      return dtype;
+  }
+  if (own)
+    return *own;
+  std::string allowed;
+  for (const DType dtype : type.also)
+    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", NameOf(dtype));
+  throw SimError("{}: dtype {} is only a carrier, say which type it holds: {}", place, type.name,
+                 allowed);
 }
 
 template <typename From, typename To>
@@ -55,8 +71,8 @@ std::int64_t BytesOfShape(const std::vector<std::int64_t>& shape, int element_by
   return total;
 }
 
-HostTensor Interpret(const RawTensor& raw, std::optional<DType> as, const std::string& place) {
-  HostTensor tensor{.name = raw.name, .dtype = ChooseType(raw, as, place), .shape = raw.shape};
+HostTensor Interpret(const RawTensor& raw, const WantedType& wanted, const std::string& place) {
+  HostTensor tensor{.name = raw.name, .dtype = ChooseType(raw, wanted, place), .shape = raw.shape};
   if (raw.type->name == kNpyFloat64) {
     Convert<double, float>(raw.bytes, tensor.data, place);
   } else if (raw.type->name == kNpyInt64 || raw.type->name == kSafetensorsInt64) {

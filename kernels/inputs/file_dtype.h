@@ -23,12 +23,20 @@ struct FileType {
 struct RawTensor {
   std::string name = {};
   const FileType* type = nullptr;
+  std::optional<DType> named = std::nullopt;  // the file says what its carrier holds
   std::vector<std::int64_t> shape = {};
   std::span<const std::byte> bytes = {};
 };
 
+// What the reader of a tensor knows of its type.
+struct WantedType {
+  std::optional<DType> as = std::nullopt;  // it is this one
+  // The first of these that a carrier can hold, where neither `as` nor the file names a type.
+  std::vector<DType> carried = {};
+};
+
 // Copies and, for float64 and int64, converts. `place` opens every error text.
-HostTensor Interpret(const RawTensor& raw, std::optional<DType> as, const std::string& place);
+HostTensor Interpret(const RawTensor& raw, const WantedType& wanted, const std::string& place);
 
 // elements * bytes per element of a shape, refusing negative extents and 64-bit overflow.
 std::int64_t BytesOfShape(const std::vector<std::int64_t>& shape, int element_bytes,

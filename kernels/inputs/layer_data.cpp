@@ -8,6 +8,7 @@
 #include "kernels/inputs/dense_experts.h"
 #include "kernels/inputs/join.h"
 #include "kernels/inputs/pack_weights.h"
+#include "kernels/inputs/packed_experts.h"
 #include "kernels/inputs/random.h"
 #include "kernels/inputs/seeded_weights.h"
 #include "kernels/inputs/tensor_file.h"
@@ -82,7 +83,7 @@ void FillHidden(LayerTensors& layer, const LayerConfig& config, std::uint64_t se
   const LayerShape& s = layer.shape;
   std::vector<float> rows;
   if (!config.hidden_file.empty()) {
-    const HostTensor tensor = LoadTensor(config.hidden_file);
+    const HostTensor tensor = LoadTensor(ParseTensorSpec(config.hidden_file), {DType::kBf16});
     if (tensor.shape.empty() || tensor.shape.back() != s.hidden ||
         tensor.elements() / s.hidden < layer.tokens) {
       throw SimError("{}: shape [{}], {} rows of {} are needed", config.hidden_file,
@@ -147,6 +148,8 @@ LayerTensors BuildLayer(const LayerConfig& config, const Routing& routing, Weigh
   if (config.weights_file.empty()) {
     FillSeededWeights(layer, seed);
     PackBiases(layer, SeededBiases(config, seed), config.up_offset);
+  } else if (HoldsPackedExperts(config.weights_file)) {
+    LoadPackedExperts(layer, config.weights_file);
   } else {
     const DenseExperts experts = LoadDenseExperts(config.weights_file, config);
     PackDenseWeights(layer, experts);

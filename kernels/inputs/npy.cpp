@@ -1,10 +1,7 @@
 #include "kernels/inputs/npy.h"
 
-#include <charconv>
-#include <cstring>
-#include <utility>
-
 #include "kernels/inputs/file_io.h"
+#include "kernels/inputs/npy_dictionary.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::inputs {
@@ -12,7 +9,9 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-constexpr std::array<FileType, 8> kTypes = {{
+// NumPy has no word for bf16, fp8 and the x4 types. They come as unsigned integers, as the opaque
+// words that ml_dtypes saves (V2, V1, f1), or under the names of ml_dtypes and of NKI.
+constexpr std::array kTypes = std::to_array<FileType>({
     {"<f4", 4, DType::kFp32, {}},
     {"<f2", 2, DType::kFp16, {}},
     {kNpyFloat64, 8, DType::kFp32, {}},
@@ -21,7 +20,22 @@ constexpr std::array<FileType, 8> kTypes = {{
     {"|u1", 1, DType::kUint8, kIn8Bits},
     {"<u2", 2, std::nullopt, kIn16Bits},
     {"<u4", 4, std::nullopt, kIn32Bits},
-}};
+    {"|V1", 1, std::nullopt, kIn8Bits},
+    {"<V1", 1, std::nullopt, kIn8Bits},
+    {"<f1", 1, std::nullopt, kIn8Bits},
+    {"|V2", 2, std::nullopt, kIn16Bits},
+    {"<V2", 2, std::nullopt, kIn16Bits},
+    {"|V4", 4, std::nullopt, kIn32Bits},
+    {"<V4", 4, std::nullopt, kIn32Bits},
+    {"bfloat16", 2, DType::kBf16, {}},
+    {"float8_e4m3fn", 1, DType::kFp8E4M3Fn, {}},
+    {"float8_e4m3", 1, DType::kFp8E4M3, {}},
+    {"float8_e5m2", 1, DType::kFp8E5M2, {}},
+    {"float8_e8m0fnu", 1, DType::kE8M0, {}},
+    {"float8_e4m3fn_x4", 4, DType::kFp8E4M3FnX4, {}},
+    {"float8_e5m2_x4", 4, DType::kFp8E5M2X4, {}},
+    {"float4_e2m1fn_x4", 2, DType::kFp4E2M1FnX4, {}},
+});
 
 std::string_view NameInNpy(DType dtype) {
   switch (dtype) {
@@ -35,113 +49,6 @@ std::string_view NameInNpy(DType dtype) {
       return SizeOf(dtype) == 1 ? "|u1" : SizeOf(dtype) == 2 ? "<u2" : "<u4";
   }
 }
-
-// Reads the Python literal of the header: one flat dictionary with exactly three known keys.
-class HeaderReader {
- public:
-  HeaderReader(std::string_view text, const std::string& place) : text_(text), place_(place) {}
-
-  void Read() {
-    Expect('{');
-    while (!TryTake('}')) {
-      const std::string_view key = QuotedText();
-      Expect(':');
-      if (key == "descr") {
-        Once(seen_descr_, key);
-        descr = QuotedText();
-      } else if (key == "fortran_order") {
-        Once(seen_order_, key);
-        fortran_order = Boolean();
-      } else if (key == "shape") {
-        Once(seen_shape_, key);
-        ReadShape();
-      } else {
-        throw SimError("{}: header key '{}', descr, fortran_order and shape are known", place_,
-                       key);
-      }
-      if (!TryTake(',')) {
-        Expect('}');
-        break;
-      }
-    }
-    SkipSpace();
-    if (at_ != text_.size())
-      throw SimError("{}: header has text after its dictionary", place_);
-    if (!seen_descr_ || !seen_order_ || !seen_shape_)
-      throw SimError("{}: header lacks one of descr, fortran_order, shape", place_);
-  }
-
-  std::string_view descr;
-  bool fortran_order = false;
-  std::vector<std::int64_t> shape;
-
- private:
-  void SkipSpace() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t'))
-      ++at_;
-  }
-  bool TryTake(char wanted) {
-    SkipSpace();
-    if (at_ >= text_.size() || text_[at_] != wanted)
-      return false;
-    ++at_;
-    return true;
-  }
-  void Expect(char wanted) {
-    if (!TryTake(wanted))
-      throw SimError("{}: header byte {} is not the expected '{}'", place_, at_, wanted);
-  }
-  void Once(bool& seen, std::string_view key) {
-    if (std::exchange(seen, true))
-      throw SimError("{}: header key '{}' comes twice", place_, key);
-  }
-  std::string_view QuotedText() {
-    SkipSpace();
-    const char quote = at_ < text_.size() ? text_[at_] : '\0';
-    const std::size_t end =
-        quote == '\'' || quote == '"' ? text_.find(quote, at_ + 1) : std::string_view::npos;
-    if (end == std::string_view::npos)
-      throw SimError("{}: header byte {} should begin a quoted text", place_, at_);
-    const std::string_view inside = text_.substr(at_ + 1, end - at_ - 1);
-    at_ = end + 1;
-    return inside;
-  }
-  bool Boolean() {
-    SkipSpace();
-    for (const auto& [word, value] :
-         {std::pair{std::string_view("True"), true}, std::pair{std::string_view("False"), false}}) {
-      if (text_.substr(at_).starts_with(word)) {
-        at_ += word.size();
-        return value;
-      }
-    }
-    throw SimError("{}: header fortran_order must be True or False", place_);
-  }
-  void ReadShape() {
-    Expect('(');
-    while (!TryTake(')')) {
-      SkipSpace();
-      std::int64_t extent = 0;
-      const char* begin = text_.data() + at_;
-      const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), extent);
-      if (error != std::errc())
-        throw SimError("{}: header shape has something that is not a 64-bit integer", place_);
-      at_ += static_cast<std::size_t>(end - begin);
-      shape.push_back(extent);
-      if (!TryTake(',')) {
-        Expect(')');
-        break;
-      }
-    }
-  }
-
-  std::string_view text_;
-  const std::string& place_;
-  std::size_t at_ = 0;
-  bool seen_descr_ = false;
-  bool seen_order_ = false;
-  bool seen_shape_ = false;
-};
 
 const FileType& TypeOf(std::string_view descr, const std::string& place) {
   std::string allowed;
@@ -174,8 +81,8 @@ RawTensor ParseNpy(std::span<const std::byte> file, const std::string& place) {
     throw SimError("{}: header is {} bytes long, the file has {} left", place, header_bytes,
                    file.size() - header_at);
   }
-  HeaderReader header(TextOf(file.subspan(header_at, header_bytes)), place);
-  header.Read();
+  const NpyDictionary header =
+      ReadNpyDictionary(TextOf(file.subspan(header_at, header_bytes)), place);
   if (header.fortran_order)
     throw SimError("{}: fortran_order is True, only C order is read", place);
   RawTensor raw{.name = "",

@@ -16,6 +16,8 @@ namespace bwmm::inputs {
 namespace {
 
 constexpr std::array<std::string_view, 4> kColumns = {"token", "slot", "expert", "weight"};
+// For traces that number tokens otherwise or are no such table.
+constexpr std::string_view kConverter = "sim_scripts/convert_routing.py converts other traces";
 // UTF-8; spreadsheets begin a CSV file with it.
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
@@ -53,8 +55,8 @@ std::array<std::size_t, 4> ReadHeader(std::string_view line, const std::string& 
   for (std::size_t c = 0; c < kColumns.size(); ++c) {
     const auto found = std::ranges::find(fields, kColumns[c]);
     if (found == fields.end()) {
-      throw SimError("{}: header has no column '{}', needed: {}", place, kColumns[c],
-                     Join(kColumns, ","));
+      throw SimError("{}: header has no column '{}', needed: {}; {}", place, kColumns[c],
+                     Join(kColumns, ","), kConverter);
     }
     if (std::ranges::count(fields, kColumns[c]) > 1)
       throw SimError("{}: header has column '{}' twice", place, kColumns[c]);
@@ -99,7 +101,8 @@ class Reader {
     for (int t = 0; t < routing_.tokens; ++t) {
       const auto first = seen_.begin() + static_cast<std::ptrdiff_t>(t) * routing_.top_k;
       if (std::find(first, first + routing_.top_k, true) == first + routing_.top_k)
-        throw SimError("{}: no line for token {}, {} tokens are wanted", path, t, routing_.tokens);
+        throw SimError("{}: no line for token {}, {} tokens are wanted; {}", path, t,
+                       routing_.tokens, kConverter);
     }
     return std::move(routing_);
   }
@@ -108,7 +111,7 @@ class Reader {
   void Place(std::size_t token, int slot, int expert, float weight, const std::string& place) {
     const std::size_t first = token * routing_.top_k;
     if (seen_[first + slot])
-      throw SimError("{}: token {} has slot {} twice", place, token, slot);
+      throw SimError("{}: token {} has slot {} twice; {}", place, token, slot, kConverter);
     for (int s = 0; s < routing_.top_k; ++s) {
       if (expert != kUnusedSlot && routing_.expert[first + s] == expert)
         throw SimError("{}: token {} has expert {} twice", place, token, expert);

@@ -1,6 +1,7 @@
 #include "kernels/inputs/safetensors.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -14,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<FileType, 10> kTypes = {{
+constexpr std::array kTypes = std::to_array<FileType>({
     {"F32", 4, DType::kFp32, {}},
     {"F16", 2, DType::kFp16, {}},
     {"BF16", 2, DType::kBf16, {}},
@@ -25,7 +26,11 @@ constexpr std::array<FileType, 10> kTypes = {{
     {"U32", 4, std::nullopt, kIn32Bits},
     {"F8_E4M3", 1, DType::kFp8E4M3Fn, {}},
     {"F8_E5M2", 1, DType::kFp8E5M2, {}},
-}};
+    {"F8_E8M0", 1, DType::kE8M0, {}},
+});
+
+// Metadata of a tensor in a carrier: which type the words hold.
+constexpr std::string_view kTypeKey = "bwmm.dtype.";
 
 std::string_view NameInSafetensors(DType dtype) {
   for (const FileType& type : kTypes) {
@@ -83,20 +88,35 @@ std::vector<std::int64_t> Integers(const Json& entry, const char* key, const std
   return values;
 }
 
+// The type that the metadata names for a tensor.
+std::optional<DType> NamedType(const Json& header, const std::string& name,
+                               const std::string& place) {
+  const std::string key = std::string(kTypeKey) + name;
+  if (!header.contains("__metadata__") || !header["__metadata__"].contains(key))
+    return std::nullopt;
+  const Json& value = header["__metadata__"][key];
+  const auto type = value.is_string() ? ParseDType(value.get<std::string>()) : std::nullopt;
+  if (!type)
+    throw SimError("{}: metadata {} is {}, no type of ours", place, key, value.dump());
+  return type;
+}
+
 struct Entry {
   RawTensor raw;
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-Entry ParseEntry(const std::string& name, const Json& json, std::int64_t data_bytes,
+Entry ParseEntry(const Json& header, const std::string& name, std::int64_t data_bytes,
                  const std::string& file) {
+  const Json& json = header[name];
   const std::string place = fmt::format("{}: tensor '{}'", file, name);
   if (!json.is_object() || !json.contains("dtype") || !json["dtype"].is_string())
     throw SimError("{}: dtype is missing or not a text", place);
   Entry entry;
   entry.raw = {.name = name,
                .type = &TypeOf(json["dtype"].get<std::string>(), place),
+               .named = NamedType(header, name, place),
                .shape = Integers(json, "shape", place)};
   const std::vector<std::int64_t> offsets = Integers(json, "data_offsets", place);
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data_bytes) {
@@ -129,7 +149,7 @@ std::vector<RawTensor> ParseSafetensors(std::span<const std::byte> file, const s
   std::vector<Entry> entries;
   for (const auto& [name, json] : header.items()) {
     if (name != "__metadata__")
-      entries.push_back(ParseEntry(name, json, std::ssize(data), place));
+      entries.push_back(ParseEntry(header, name, std::ssize(data), place));
   }
   std::ranges::stable_sort(entries, {}, [](const Entry& e) { return std::pair(e.begin, e.end); });
   std::int64_t covered = 0;
@@ -153,9 +173,11 @@ std::string SafetensorsHeader(const std::vector<HostTensor>& tensors) {
   Json header = Json::object();
   std::int64_t at = 0;
   for (const HostTensor& tensor : tensors) {
-    header[tensor.name] = {{"dtype", NameInSafetensors(tensor.dtype)},
-                           {"shape", tensor.shape},
-                           {"data_offsets", {at, at + tensor.bytes()}}};
+    const std::string_view word = NameInSafetensors(tensor.dtype);
+    if (word.starts_with('U') && tensor.dtype != DType::kUint8)
+      header["__metadata__"][std::string(kTypeKey) + tensor.name] = NameOf(tensor.dtype);
+    header[tensor.name] = {
+        {"dtype", word}, {"shape", tensor.shape}, {"data_offsets", {at, at + tensor.bytes()}}};
     at += tensor.bytes();
   }
   std::string text = header.dump();

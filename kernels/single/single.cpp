@@ -1,47 +1,110 @@
 #include "kernels/single/single.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace bwmm::kernels {
 
+using lang::HbmTensor;
 using lang::Tile;
 using lang::View;
 
 namespace {
 
-constexpr std::int64_t kBank = 512;  // fp32 columns of a PSUM bank
+constexpr std::int64_t kBank = 512;      // fp32 columns of a PSUM bank
+constexpr std::int64_t kPassRows = 128;  // partitions of a pass
 
 // One scale row per 8 partitions, four at the start of each 32-partition quadrant.
-void StoreScales(lang::Core& nki, const lang::HbmTensor& out, const View& scales) {
-  for (std::int64_t row = 0; row < out.shape[0]; row += 4) {
-    const std::int64_t count = std::min<std::int64_t>(4, out.shape[0] - row);
-    nki.dma_copy(out.At().Slice(0, row, count), scales.Slice(0, row * 8, count));
-  }
+template <typename Copy>
+void ForEachQuadrant(std::int64_t scale_rows, const Copy& copy) {
+  for (std::int64_t row = 0; row < scale_rows; row += 4)
+    copy(row, std::min<std::int64_t>(4, scale_rows - row));
 }
 
-void StoreResult(lang::Core& nki, const lang::HbmTensor& out, const View& psum) {
-  const Tile result =
-      nki.Sbuf("result", DType::kFp32, static_cast<int>(psum.size(0)), {psum.free_size()});
-  nki.tensor_copy(result, psum);
-  nki.dma_copy(out.At(), result);
+void StoreScales(lang::Core& nki, const View& out, const View& scales) {
+  ForEachQuadrant(out.size(0), [&](std::int64_t row, std::int64_t count) {
+    nki.dma_copy(out.Slice(0, row, count), scales.Slice(0, row * 8, count));
+  });
 }
 
-struct Quantized {
-  Tile words, scales;
+void LoadScales(lang::Core& nki, const View& scales, const View& in) {
+  ForEachQuadrant(in.size(0), [&](std::int64_t row, std::int64_t count) {
+    nki.dma_copy(scales.Slice(0, row * 8, count), in.Slice(0, row, count));
+  });
+}
+
+// What one pass needs of an operand.
+struct Pass {
+  Tile data;
+  std::optional<Tile> scales = std::nullopt;
 };
 
-// source [4 P, columns] to x4 [P, columns]: lane q of partition p is row q * P + p.
-Quantized LoadQuantized(lang::Core& nki, const lang::HbmTensor& source, DType target) {
-  const int partitions = static_cast<int>(source.shape[0] / 4);
-  const std::int64_t columns = source.shape[1];
-  const Tile lanes = nki.Sbuf(source.name + ".lanes", source.dtype, partitions, {columns, 4});
-  for (int q = 0; q < 4; ++q)
-    nki.dma_copy(lanes->Pick(2, q), source.At().Slice(0, q * partitions, partitions));
-  Quantized result{nki.Sbuf(source.name + ".x4", target, partitions, {columns}),
-                   nki.Sbuf(source.name + ".scale", DType::kE8M0, partitions, {columns})};
-  nki.quantize_mx(result.words, result.scales, lanes->Flat());
-  return result;
-}
+class Operand {
+ public:
+  // Names carry the pass where there are several.
+  Operand(lang::Core& nki, const MatmulOperand& args, std::string name)
+      : nki_(nki), args_(args), name_(std::move(name)) {}
+
+  bool mx() const { return args_.scales || args_.online; }
+  std::int64_t passes() const { return (partitions() + kPassRows - 1) / kPassRows; }
+
+  void Load(std::int64_t pass) {
+    const std::int64_t first = pass * kPassRows;
+    const int count = static_cast<int>(std::min(kPassRows, partitions() - first));
+    const std::string name = passes() == 1 ? name_ : name_ + std::to_string(pass);
+    if (args_.online) {
+      LoadQuantized(name, first, count);
+      return;
+    }
+    Pass loaded{nki_.Sbuf(name, args_.tensor.dtype, count, {args_.columns()})};
+    nki_.dma_copy(loaded.data, args_.tensor.At().Slice(0, first, count));
+    if (args_.scales) {
+      loaded.scales.emplace(nki_.Sbuf(name + ".scale", DType::kE8M0, count, {args_.columns()}));
+      LoadScales(nki_, *loaded.scales, args_.scales->At().Slice(0, first / 8, count / 8));
+    }
+    loaded_.push_back(std::move(loaded));
+  }
+
+  const Pass& operator[](std::int64_t pass) const { return loaded_[pass]; }
+
+  void StoreWords() const {
+    for (std::int64_t pass = 0; args_.online && pass < passes(); ++pass) {
+      const View& words = loaded_[pass].data;
+      nki_.dma_copy(args_.online->words.At().Slice(0, pass * kPassRows, words.size(0)), words);
+    }
+  }
+  void StoreScaleCodes() const {
+    for (std::int64_t pass = 0; args_.online && pass < passes(); ++pass) {
+      const View& scales = *loaded_[pass].scales;
+      StoreScales(nki_,
+                  args_.online->scales.At().Slice(0, pass * kPassRows / 8, scales.size(0) / 8),
+                  scales);
+    }
+  }
+
+ private:
+  // Of the operand, over all passes.
+  std::int64_t partitions() const { return args_.tensor.shape[0] / (args_.online ? 4 : 1); }
+
+  void LoadQuantized(const std::string& name, std::int64_t first, int count) {
+    const HbmTensor& source = args_.tensor;
+    const std::int64_t columns = args_.columns();
+    const Tile lanes = nki_.Sbuf(name + ".lanes", source.dtype, count, {columns, 4});
+    for (int q = 0; q < 4; ++q)
+      nki_.dma_copy(lanes->Pick(2, q), source.At().Slice(0, 4 * first + q * count, count));
+    Pass result{nki_.Sbuf(name + ".x4", args_.online->words.dtype, count, {columns}),
+                nki_.Sbuf(name + ".scale", DType::kE8M0, count, {columns})};
+    nki_.quantize_mx(result.data, *result.scales, lanes->Flat());
+    loaded_.push_back(std::move(result));
+  }
+
+  lang::Core& nki_;
+  const MatmulOperand& args_;
+  const std::string name_;
+  std::vector<Pass> loaded_;
+};
 
 }  // namespace
 
@@ -49,41 +112,34 @@ void SingleMatmul(isa::Sink& sink, const MatmulArgs& args) {
   lang::Core nki(sink);
   if (nki.program_id() != 0)
     return;
-  const int k = static_cast<int>(args.stationary.shape[0]);
-  const int m = static_cast<int>(args.stationary.shape[1]);
-  const std::int64_t n = args.moving.shape[1];
-  const Tile stationary = nki.Sbuf("stationary", args.stationary.dtype, k, {m});
-  const Tile moving = nki.Sbuf("moving", args.moving.dtype, k, {n});
-  const Tile psum = nki.Psum("psum", DType::kFp32, m, {n});
-  nki.dma_copy(stationary, args.stationary.At());
-  nki.dma_copy(moving, args.moving.At());
-  for (std::int64_t column = 0; column < n; column += kBank) {
-    const std::int64_t count = std::min(kBank, n - column);
-    nki.nc_matmul(psum->Slice(1, column, count), stationary, moving->Slice(1, column, count), {});
+  const std::int64_t n = args.moving.columns();
+  Operand stationary(nki, args.stationary, "stationary");
+  Operand moving(nki, args.moving, "moving");
+  const int m = static_cast<int>(args.stationary.columns());
+  const Tile psum = nki.Psum("psum", args.out.dtype, m, {n});
+  for (std::int64_t pass = 0; pass < stationary.passes(); ++pass) {
+    stationary.Load(pass);
+    moving.Load(pass);
+    const Pass& w = stationary[pass];
+    const Pass& x = moving[pass];
+    for (std::int64_t column = 0; column < n; column += kBank) {
+      const std::int64_t count = std::min(kBank, n - column);
+      const View dst = psum->Slice(1, column, count);
+      if (stationary.mx()) {
+        nki.nc_matmul_mx(dst, w.data, *w.scales, x.data->Slice(1, column, count),
+                         (*x.scales)->Slice(1, column, count), {.accumulate = pass > 0});
+      } else {
+        nki.nc_matmul(dst, w.data, x.data->Slice(1, column, count), {.accumulate = pass > 0});
+      }
+    }
   }
-  StoreResult(nki, args.out, psum);
-}
-
-void SingleMatmulMx(isa::Sink& sink, const MatmulMxArgs& args) {
-  lang::Core nki(sink);
-  if (nki.program_id() != 0)
-    return;
-  const int m = static_cast<int>(args.stationary.shape[1]);
-  const std::int64_t n = args.moving.shape[1];
-  const Quantized stationary = LoadQuantized(nki, args.stationary, args.stationary_words.dtype);
-  const Quantized moving = LoadQuantized(nki, args.moving, args.moving_words.dtype);
-  const Tile psum = nki.Psum("psum", DType::kFp32, m, {n});
-  for (std::int64_t column = 0; column < n; column += kBank) {
-    const std::int64_t count = std::min(kBank, n - column);
-    nki.nc_matmul_mx(psum->Slice(1, column, count), stationary.words, stationary.scales,
-                     moving.words->Slice(1, column, count), moving.scales->Slice(1, column, count),
-                     {});
-  }
-  StoreResult(nki, args.out, psum);
-  nki.dma_copy(args.stationary_words.At(), stationary.words);
-  nki.dma_copy(args.moving_words.At(), moving.words);
-  StoreScales(nki, args.stationary_scales, stationary.scales);
-  StoreScales(nki, args.moving_scales, moving.scales);
+  const Tile result = nki.Sbuf("result", args.out.dtype, m, {n});
+  nki.tensor_copy(result, psum);
+  nki.dma_copy(args.out.At(), result);
+  stationary.StoreWords();
+  moving.StoreWords();
+  stationary.StoreScaleCodes();
+  moving.StoreScaleCodes();
 }
 
 void SingleQuantize(isa::Sink& sink, const QuantizeArgs& args) {
@@ -98,7 +154,7 @@ void SingleQuantize(isa::Sink& sink, const QuantizeArgs& args) {
   nki.dma_copy(source, args.source.At());
   nki.quantize_mx(words, scales, source, args.rule);
   nki.dma_copy(args.words.At(), words);
-  StoreScales(nki, args.scales, scales);
+  StoreScales(nki, args.scales.At(), scales);
 }
 
 }  // namespace bwmm::kernels

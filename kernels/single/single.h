@@ -1,34 +1,39 @@
-// Programs of one instruction with its loads and stores, for waveform work: bwmm matmul and
-// bwmm quantize. They run on core 0; core 1 has nothing to do.
+// Programs of one operation with its loads and stores, for waveform work and to replay a tile of a
+// layer: bwmm matmul and bwmm quantize. They run on core 0; core 1 has nothing to do.
 //
-//   Matmul    out [M, N] fp32 = stationary [K, M]^T moving [K, N], K <= 128
-//   MatmulMx  the same, both operands quantised online to e4m3fn x4, K = 4 P <= 512;
-//             contraction index k = lane * P + partition
+//   Matmul    out [M, N] = stationary^T moving, one pass through the PE array after the other into
+//             the same PSUM tile: 128 rows of K each, of x4 words 128 rows of words
 //   Quantize  words [P, F/4] and scales [P/8, F/4] from source [P, F]
 #pragma once
+
+#include <optional>
 
 #include "kernels/lang/core.h"
 
 namespace bwmm::kernels {
 
+// Tensors have C columns, M or N.
+struct MatmulOperand {
+  // [K, C] elements; x4: [K/4, C] words, or with `online` a bf16 source [K, C].
+  lang::HbmTensor tensor;
+  std::optional<lang::HbmTensor> scales = std::nullopt;  // x4 words that are given: [K/32, C] E8M0
+  // Quantises tensor on the way in. Of every 512 rows (fewer at the end) with P = rows / 4, row
+  // lane * P + partition is lane `lane` of the word in that partition. What the PE array got is
+  // stored here for the check.
+  struct Online {
+    lang::HbmTensor words, scales;  // [K/4, C] x4, [K/32, C] E8M0
+  };
+  std::optional<Online> online = std::nullopt;
+
+  std::int64_t columns() const { return tensor.shape[1]; }
+};
+
 struct MatmulArgs {
-  lang::HbmTensor stationary;  // [K, M]
-  lang::HbmTensor moving;      // [K, N], of the same type
-  lang::HbmTensor out;         // [M, N] fp32
+  MatmulOperand stationary, moving;  // both x4, or neither
+  lang::HbmTensor out;               // [M, N], fp32 or bf16: PSUM's type too
 };
 
 void SingleMatmul(isa::Sink& sink, const MatmulArgs& args);
-
-struct MatmulMxArgs {
-  lang::HbmTensor stationary;  // [4 P, M] bf16
-  lang::HbmTensor moving;      // [4 P, N] bf16
-  lang::HbmTensor out;         // [M, N] fp32
-  // What the PE array got, for the check.
-  lang::HbmTensor stationary_words, stationary_scales;  // [P, M] x4, [P/8, M] E8M0
-  lang::HbmTensor moving_words, moving_scales;          // [P, N] x4, [P/8, N] E8M0
-};
-
-void SingleMatmulMx(isa::Sink& sink, const MatmulMxArgs& args);
 
 struct QuantizeArgs {
   lang::HbmTensor source;  // [P, F] bf16 or fp16

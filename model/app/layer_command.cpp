@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
 
 #include "kernels/inputs/tensor_file.h"
 #include "model/app/checksum.h"
@@ -10,6 +11,7 @@
 #include "model/app/interrupt.h"
 #include "model/app/judge_layer.h"
 #include "model/app/layer_options.h"
+#include "model/app/tile_dump.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::app {
@@ -70,10 +72,15 @@ void CheckTogether(const LayerCommand& command, Fidelity fidelity) {
       throw SimError("--fidelity {}: --sequential allows fast only", common.fidelity);
     if (!common.listing.empty())
       throw SimError("--listing {}: needs the machine, --sequential has none", common.listing);
+    if (!command.dump_tile.empty())
+      throw SimError("--dump-tile {}: needs the machine, --sequential has none", command.dump_tile);
   }
   const CheckMode mode = CheckModeOf(command.check);
   if (fidelity == Fidelity::kTiming && (mode == CheckMode::kOn || mode == CheckMode::kWorstCase))
     throw SimError("--check {}: timing has no tensor data, allowed auto, off", command.check);
+  if (fidelity == Fidelity::kTiming && !command.dump_tile.empty())
+    throw SimError("--dump-tile {}: timing has no tensor data, allowed with rtl, fast",
+                   command.dump_tile);
   CheckOptions(common, {{"--output", command.output}});
 }
 
@@ -100,19 +107,26 @@ bool RunLayer(const LayerCommand& given) {
   AddProvenance(command.common, with_data ? TensorFiles(model) : std::vector<std::string>(),
                 report);
 
+  std::optional<TileDump> dump;
+  if (!command.dump_tile.empty())
+    dump.emplace(command.dump_tile);
   const auto start = std::chrono::steady_clock::now();
   report.timed = !command.sequential;
   if (command.sequential) {
     report.result.instructions =
         ops::RunSequentially(limits, job.hbm(), job.program(), report.checked).instructions;
   } else {
-    report.result = RunMachine(report.machine, fidelity, job.hbm(), job.program(),
-                               RunOptionsOf(command.common, report.machine, job.instructions()));
+    RunOptions options = RunOptionsOf(command.common, report.machine, job.instructions());
+    if (dump)
+      dump->Attach(options);
+    report.result = RunMachine(report.machine, fidelity, job.hbm(), job.program(), options);
   }
   report.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   ThrowIfInterrupted();
+  if (dump)
+    dump->Write(command.common);
   if (with_data) {
     const inputs::HostTensor output = job.Output();
     report.checksum = Checksum(output.data);

@@ -19,6 +19,7 @@ struct LayerCommand {
   std::string routing;
   std::string check = "auto";   // on, worst_case, off; auto: up to a size that takes seconds
   std::string output;           // .npy or .safetensors for the result
+  std::string dump_tile;        // core,instruction,directory
   bool sequential = false;      // the executor instead of the machine: bits, no time
   std::set<std::string> given;  // options of the command line, "--seed"
 };

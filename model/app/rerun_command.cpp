@@ -21,7 +21,7 @@ namespace {
 using nlohmann::json;
 
 // Options that write files, or say what goes into one; a repeated run writes none.
-constexpr std::array<std::string_view, 8> kOutputOptions = {"--json",   "--listing",     "--wave",
+constexpr std::array<std::string_view, 8> kOutputOptions = {"--json",   "--listing",     "--wave", "--dump-tile",
                                                             "--probe",  "--wave-window", "--output",
                                                             "--scales", "--dump-tile"};
 // Options whose value is a name, also when a file has it.

@@ -1,4 +1,4 @@
-// bwmm matmul and bwmm quantize: one instruction on the machine with given or random tensors.
+// bwmm matmul and bwmm quantize: one operation on the machine with given or random tensors.
 #pragma once
 
 #include <string>
@@ -10,9 +10,14 @@ namespace bwmm::app {
 struct MatmulCommand {
   CommonOptions common;
   int k = 128, m = 128, n = 512;
-  std::string dtype = "bfloat16";  // or float8_e4m3fn_x4 / float8_e5m2_x4: quantised online
-  std::string stationary, moving;  // .npy or .safetensors [K, M], [K, N]; empty: seeded
-  std::string output;              // [M, N] fp32
+  std::string dtype = "bfloat16";              // of both operands
+  std::string stationary_dtype, moving_dtype;  // of one of them; empty: dtype
+  std::string psum_dtype = "float32";
+  // Tensors (inputs::TensorSpec); empty: seeded. x4 types take words [K/4, C] with scales
+  // [K/32, C], or, but for fp4, a float tensor [K, C], which is quantised online.
+  std::string stationary, moving;
+  std::string stationary_scales, moving_scales;
+  std::string output;  // [M, N] in psum_dtype
 };
 
 struct QuantizeCommand {

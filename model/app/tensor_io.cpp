@@ -1,5 +1,8 @@
 #include "model/app/tensor_io.h"
 
+#include <algorithm>
+#include <array>
+
 #include "kernels/inputs/random.h"
 #include "kernels/inputs/tensor_file.h"
 #include "model/numerics/convert.h"
@@ -15,13 +18,14 @@ std::string ShapeText(const std::vector<std::int64_t>& shape) {
   return "[" + text + "]";
 }
 
-// fp32 and 16-bit float files convert through fp32; anything else must match.
+// Float files convert through fp32; x4 words and scales must match.
 inputs::HostTensor Converted(inputs::HostTensor tensor, DType dtype, const std::string& path) {
   if (tensor.dtype == dtype)
     return tensor;
-  const bool from_float =
-      tensor.dtype == DType::kFp32 || tensor.dtype == DType::kBf16 || tensor.dtype == DType::kFp16;
-  if (!from_float || IsX4(dtype))
+  constexpr std::array kFloats = {DType::kFp32,      DType::kBf16,    DType::kFp16,
+                                  DType::kFp8E4M3Fn, DType::kFp8E4M3, DType::kFp8E5M2};
+  const bool from_float = std::ranges::find(kFloats, tensor.dtype) != kFloats.end();
+  if (!from_float || IsX4(dtype) || dtype == DType::kE8M0)
     throw SimError("{}: dtype {}, allowed {} or a float type to convert", path,
                    NameOf(tensor.dtype), NameOf(dtype));
   const int count = static_cast<int>(tensor.elements());
@@ -34,13 +38,19 @@ inputs::HostTensor Converted(inputs::HostTensor tensor, DType dtype, const std::
 
 }  // namespace
 
+inputs::HostTensor Fitted(inputs::HostTensor tensor, DType dtype,
+                          const std::vector<std::int64_t>& shape, const std::string& path) {
+  if (tensor.shape != shape)
+    throw SimError("{}: shape {}, allowed {}", path, ShapeText(tensor.shape), ShapeText(shape));
+  return Converted(std::move(tensor), dtype, path);
+}
+
 inputs::HostTensor TensorFrom(const std::string& name, const std::string& path, DType dtype,
                               std::vector<std::int64_t> shape, std::uint64_t seed) {
   if (!path.empty()) {
-    inputs::HostTensor tensor = inputs::LoadTensor(path);
-    if (tensor.shape != shape)
-      throw SimError("{}: shape {}, allowed {}", path, ShapeText(tensor.shape), ShapeText(shape));
-    tensor = Converted(std::move(tensor), dtype, path);
+    inputs::HostTensor tensor =
+        Fitted(inputs::LoadTensor(inputs::ParseTensorSpec(path), {dtype, DType::kBf16}), dtype,
+               shape, path);
     tensor.name = name;
     return tensor;
   }

@@ -11,7 +11,11 @@
 
 namespace bwmm::app {
 
-// A file's tensor in `dtype` (converted from fp32 if need be) with `shape`, or N(0, 1) values.
+// The tensor in `dtype`, converted if need be; SimError for another shape. `path` opens the text.
+inputs::HostTensor Fitted(inputs::HostTensor tensor, DType dtype,
+                          const std::vector<std::int64_t>& shape, const std::string& path);
+
+// A file's tensor (inputs::TensorSpec) in `dtype` with `shape`, or N(0, 1) values.
 inputs::HostTensor TensorFrom(const std::string& name, const std::string& path, DType dtype,
                               std::vector<std::int64_t> shape, std::uint64_t seed);
 

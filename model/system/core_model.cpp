@@ -68,6 +68,7 @@ CoreModel::CoreModel(sc_core::sc_module_name name, const SharedModel& shared, Co
               .quantize = options.quantize,
               .control_only = options.control_only},
       races_(options.races),
+      reading_(std::move(options.reading)),
       issue_("issue", IssueConfig(options, shared), shared.run, memory_, options.kernel,
              Hooks(options)),
       tensor_("tensor", {.clock = shared.time.ClockOf(shared.config.clock.tensor_mhz)}, shared.run,
@@ -132,6 +133,8 @@ void CoreModel::Observe(const isa::Instruction& instruction) {
   // What came too early or too late for a missing barrier is a race before it is anything else.
   if (races_ != nullptr)
     races_->Observe(instruction, memory_);
+  if (reading_)
+    reading_(instruction);
   if (checker_)
     checker_->Observe(instruction, fmt::format("at cycle {}", units::Now() / tensor_period_));
 }

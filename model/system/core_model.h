@@ -60,6 +60,7 @@ struct CoreOptions {
   ops::QuantizeFunction quantize;
   std::function<void(isa::Sink&)> kernel;
   std::function<void(const isa::Instruction&)> emitted;  // may refuse it
+  std::function<void(const isa::Instruction&)> reading;
   std::function<void(const units::Work&)> started;
   std::function<void(const units::Work&)> completed;
 };
@@ -87,6 +88,7 @@ class CoreModel final : public sc_core::sc_module {
   ops::CoreMemory memory_;
   std::optional<ops::MemoryChecker> checker_;
   ops::RaceChecker* races_;
+  const std::function<void(const isa::Instruction&)> reading_;
   units::IssueStage issue_;
   units::TensorUnit tensor_;
   units::InOrderEngine vector_;

@@ -154,6 +154,10 @@ class Machine {
     };
     if (options_.unit_state)
       options.started = [this](const units::Work& work) { Started(work); };
+    if (options_.reading)
+      options.reading = [this, core](const isa::Instruction& instruction) {
+        options_.reading(instruction, cores_[core]->memory());
+      };
     options.completed = [this](const units::Work& work) { Completed(work); };
     const engine::TensorEngineConfig engine = EngineConfigOf(config_);
     return std::make_unique<CoreModel>(
@@ -169,6 +173,8 @@ class Machine {
 
   void Completed(const units::Work& work) {
     ++completed_;
+    if (options_.completed)
+      options_.completed(work.instruction, cores_[work.instruction.core]->memory());
     if (options_.unit_state) {
       const auto last = last_started_.find({work.instruction.core, work.unit});
       if (last != last_started_.end() && last->second == work.instruction.id)

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "model/engine/tensor_engine.h"
+#include "model/ops/execute.h"
 #include "model/ops/executor.h"
 #include "model/ops/memory.h"
 #include "model/system/machine_config.h"
@@ -101,6 +102,10 @@ struct RunOptions {
   double progress_seconds = 0.2;                          // between two calls
   std::vector<InstructionRecord>* records = nullptr;      // by end, core, id
   std::function<void(const UnitState&)> unit_state = {};  // for waves; must not change anything
+  // See an instruction before its operands are read, and when it is complete, with the memory of
+  // its core; must not change anything.
+  std::function<void(const isa::Instruction&, ops::CoreMemory&)> reading = {};
+  std::function<void(const isa::Instruction&, ops::CoreMemory&)> completed = {};
   // Reads of unwritten bytes (not in timing) and races between the cores are refused.
   bool checked = true;
   std::uint32_t window = 65536;  // instructions in flight per core

@@ -326,6 +326,16 @@ TEST(LayerData, HiddenRowsComeFromAFile) {
   EXPECT_EQ(layer.hidden.words<std::uint16_t>()[1024 + 4], 0x3fc0);
   EXPECT_EQ(layer.hidden.words<std::uint16_t>()[1024 + 5], 0);
 
+  // bf16, which NumPy has no word for, with and without its name.
+  HostTensor halves = HostTensor::Zeros("rows", DType::kBf16, {3, 600});
+  halves.words<std::uint16_t>()[600 + 4] = 0x4049;
+  SaveTensor(dir / "h.npy", halves);
+  for (const char* type : {"", ":bfloat16"}) {
+    config.hidden_file = (dir / "h.npy").string() + type;
+    EXPECT_EQ(Build(config, WeightLayout::kBf16).hidden.words<std::uint16_t>()[1024 + 4], 0x4049);
+  }
+
+  config.hidden_file = (dir / "h.npy").string();
   SaveTensor(dir / "h.npy", HostTensor::Zeros("rows", DType::kFp32, {2, 600}));
   EXPECT_THAT(ErrorOf([&] { Build(config, WeightLayout::kBf16); }),
               HasSubstr("shape [2, 600], 3 rows of 600 are needed"));

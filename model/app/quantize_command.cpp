@@ -1,0 +1,59 @@
+#include <fmt/format.h>
+
+#include "kernels/inputs/tensor_file.h"
+#include "kernels/single/quantize_ref.h"
+#include "kernels/single/single.h"
+#include "model/app/checksum.h"
+#include "model/app/emit_report.h"
+#include "model/app/single_run.h"
+#include "model/app/tensor_command.h"
+#include "model/app/tensor_io.h"
+#include "model/support/sim_error.h"
+
+namespace bwmm::app {
+
+bool RunQuantize(const QuantizeCommand& command) {
+  const DType source = DTypeOf("--dtype", command.dtype, {DType::kBf16, DType::kFp16});
+  const DType target =
+      DTypeOf("--target", command.target, {DType::kFp8E4M3FnX4, DType::kFp8E5M2X4});
+  if (command.rule != "x2" && command.rule != "ocp")
+    throw SimError("--rule {}: allowed x2, ocp", command.rule);
+  CheckSize("--partitions", command.partitions, 32, 128);
+  CheckSize("--columns", command.columns, 4, 16384);
+  CheckMachineSettings(command.common);
+  CheckOptions(command.common, {{"--output", command.output}, {"--scales", command.scales}});
+  const bool with_data = FidelityOf(command.common) != Fidelity::kTiming;
+  const std::int64_t p = command.partitions, columns = command.columns / 4;
+  const inputs::HostTensor input =
+      TensorFrom("source", command.input, source, {p, 4 * columns}, command.common.seed);
+  ops::Hbm hbm;
+  const kernels::QuantizeArgs args{
+      .source = PlaceInput(hbm, input, with_data),
+      .words = PlaceOutput(hbm, "words", target, {p, columns}, with_data),
+      .scales = PlaceOutput(hbm, "scales", DType::kE8M0, {p / 8, columns}, with_data),
+      .rule = command.rule == "x2" ? ScaleRule::kX2 : ScaleRule::kOcp};
+  RunReport report = RunSingle(command.common, "quantize", hbm,
+                               [&args](isa::Sink& sink) { kernels::SingleQuantize(sink, args); });
+  report.facts = {{"quantize", fmt::format("[{}, {}] {} to {}, rule {}", p, 4 * columns,
+                                           command.dtype, command.target, command.rule)}};
+  if (with_data) {
+    const inputs::HostTensor words = Fetch(hbm, "words");
+    const inputs::HostTensor scales = Fetch(hbm, "scales");
+    std::vector<std::byte> both = words.data;
+    both.insert(both.end(), scales.data.begin(), scales.data.end());
+    report.checksum = Checksum(both);
+    report.error = ErrorOf(reference::JudgeQuantize({.element = ElementOf(target),
+                                                     .ocp_rule = args.rule == ScaleRule::kOcp,
+                                                     .source = ValuesOf(input),
+                                                     .partitions = command.partitions,
+                                                     .columns = static_cast<int>(columns)},
+                                                    CodesOf(words), ScaleCodesOf(scales)));
+    if (!command.output.empty())
+      inputs::SaveTensor(command.output, words);
+    if (!command.scales.empty())
+      inputs::SaveTensor(command.scales, scales);
+  }
+  return EmitReport(command.common, report);
+}
+
+}  // namespace bwmm::app
