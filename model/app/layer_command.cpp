@@ -7,9 +7,9 @@
 #include "kernels/inputs/tensor_file.h"
 #include "model/app/checksum.h"
 #include "model/app/emit_report.h"
-#include "model/app/interrupt.h"
 #include "model/app/judge_layer.h"
 #include "model/app/layer_job.h"
+#include "model/support/interrupt.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::app {

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <map>
 
-#include "model/app/interrupt.h"
 #include "model/app/wave.h"
+#include "model/support/interrupt.h"
 #include "model/support/sim_error.h"
 #include "model/support/write_file.h"
 
