@@ -100,7 +100,17 @@ void CheckTogether(const LayerCommand& command, Fidelity fidelity) {
   const CheckMode mode = CheckModeOf(command.check);
   if (fidelity == Fidelity::kTiming && (mode == CheckMode::kOn || mode == CheckMode::kWorstCase))
     throw SimError("--check {}: timing has no tensor data, allowed auto, off", command.check);
-  CheckOptions(common, {{"--output", command.output}});
+  CheckOptions(common, {{"--output", command.output}},
+               {{"--config", command.config}, {"--routing", command.routing}});
+}
+
+// The files a model names are known once it is read.
+void CheckModelFiles(const LayerCommand& command, const inputs::LayerConfig& model) {
+  std::vector<NamedFile> outputs = CommonOutputs(command.common);
+  outputs.push_back({"--output", command.output});
+  CheckDistinct(
+      {{"model.weights_file", model.weights_file}, {"model.hidden_file", model.hidden_file}},
+      outputs);
 }
 
 }  // namespace
@@ -115,6 +125,7 @@ bool RunLayer(const LayerCommand& command) {
   report.checked = !command.common.unchecked;
   const isa::Limits limits = LimitsOf(report.machine);
   const inputs::LayerConfig model = ModelOf(command);
+  CheckModelFiles(command, model);
   LayerJob job({.model = model,
                 .variant = kernels::ParseImplementation(command.variant),
                 .tokens = command.tokens,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/app/output_files.h"
 #include "model/system/machine.h"
 
 namespace bwmm::app {
@@ -31,9 +32,13 @@ struct KeyValue {
 // SimError unless the text is key=value with both parts.
 KeyValue SplitSetting(const std::string& text);
 
+// The files every subcommand may write.
+std::vector<NamedFile> CommonOutputs(const CommonOptions& options);
 // SimError when an option has no effect beside the others, or an output file cannot be written or
-// is named twice. `outputs` are the subcommand's own files: option and path, empty when not given.
-void CheckOptions(const CommonOptions& options, std::vector<KeyValue> outputs);
+// is an input or another output. `tensors` are the subcommand's own outputs, `inputs` what it reads
+// beside the machine.
+void CheckOptions(const CommonOptions& options, const std::vector<NamedFile>& tensors,
+                  std::vector<NamedFile> inputs);
 // SimError on a setting that is not the machine's, for a subcommand without a layer.
 void CheckMachineSettings(const CommonOptions& options);
 

@@ -110,7 +110,8 @@ bool RunMatmul(const MatmulCommand& command) {
   CheckSize("--m", command.m, mx ? 2 : 1, 128);
   CheckSize("--n", command.n, 1, 4096);
   CheckMachineSettings(command.common);
-  CheckOptions(command.common, {{"--output", command.output}});
+  CheckOptions(command.common, {{"--output", command.output}},
+               {{"--stationary", command.stationary}, {"--moving", command.moving}});
   const bool with_data = FidelityOf(command.common) != Fidelity::kTiming;
   const std::int64_t k = command.k, m = command.m, n = command.n;
   const DType source = mx ? DType::kBf16 : type;
@@ -167,7 +168,8 @@ bool RunQuantize(const QuantizeCommand& command) {
   CheckSize("--partitions", command.partitions, 32, 128);
   CheckSize("--columns", command.columns, 4, 16384);
   CheckMachineSettings(command.common);
-  CheckOptions(command.common, {{"--output", command.output}, {"--scales", command.scales}});
+  CheckOptions(command.common, {{"--output", command.output}, {"--scales", command.scales}},
+               {{"--input", command.input}});
   const bool with_data = FidelityOf(command.common) != Fidelity::kTiming;
   const std::int64_t p = command.partitions, columns = command.columns / 4;
   const inputs::HostTensor input =

@@ -106,6 +106,10 @@ void CheckWritable(const fs::path& path) {
       Refuse(path, errno);
     return;
   }
+  CheckReplaceable(path);
+}
+
+void CheckReplaceable(const fs::path& path) {
   PartFile file(path);
   file.Close(file.Create());
 }

@@ -22,6 +22,9 @@ void WriteFileAtomically(const std::filesystem::path& path,
 // SimError where WriteFileAtomically would refuse, found before there is anything to write.
 void CheckWritable(const std::filesystem::path& path);
 
+// The same for a file that only a regular file can be, such as a dump.
+void CheckReplaceable(const std::filesystem::path& path);
+
 // The report: SimError when standard output does not take it.
 void WriteStandardOutput(std::string_view text);
 

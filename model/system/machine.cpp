@@ -13,6 +13,7 @@
 #include "model/ops/quantize_mx.h"
 #include "model/ops/race_check.h"
 #include "model/support/check.h"
+#include "model/support/float_environment.h"
 #include "model/support/sim_error.h"
 #include "model/system/core_model.h"
 #include "model/system/listing.h"
@@ -317,6 +318,7 @@ std::optional<Fidelity> ParseFidelity(std::string_view name) {
 
 RunResult RunMachine(const MachineConfig& config, Fidelity fidelity, ops::Hbm& hbm,
                      const ops::Program& kernel, const RunOptions& options) {
+  CheckFloatEnvironment();
   SimContext context;
   Machine machine(config, fidelity, hbm, kernel, options);
   return machine.Run(context);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/support/check.h"
+#include "model/support/interrupt.h"
 
 namespace bwmm::units {
 namespace {
@@ -49,6 +50,7 @@ void IssueStage::WaitForChange() {
 }
 
 std::uint32_t IssueStage::Emit(isa::Engine engine, isa::Body body) {
+  ThrowIfInterrupted();
   if (run_.failed())
     throw Unwind{};
   window_full_ = in_flight_ >= config_.window;
