@@ -147,8 +147,8 @@ bool RunLayer(const LayerCommand& command) {
     report.result.instructions =
         ops::RunSequentially(limits, job.hbm(), job.program(), report.checked).instructions;
   } else {
-    report.result = RunMachine(report.machine, fidelity, job.hbm(), job.program(),
-                               RunOptionsOf(command.common, report.machine, job.instructions()));
+    report.result =
+        RunOnMachine(command.common, report.machine, job.hbm(), job.program(), job.instructions());
   }
   report.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

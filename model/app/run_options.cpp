@@ -115,8 +115,8 @@ MachineConfig MachineOf(const CommonOptions& options) {
   return machine;
 }
 
-RunOptions RunOptionsOf(const CommonOptions& options, const MachineConfig& machine,
-                        std::uint64_t instructions) {
+RunResult RunOnMachine(const CommonOptions& options, const MachineConfig& machine, ops::Hbm& hbm,
+                       const ops::Program& program, std::uint64_t instructions) {
   RunOptions run{.listing = options.listing, .checked = !options.unchecked};
   const bool terminal = isatty(STDERR_FILENO) != 0;
   auto bar = std::make_shared<ProgressBar>(instructions);
@@ -125,8 +125,11 @@ RunOptions RunOptionsOf(const CommonOptions& options, const MachineConfig& machi
     if (terminal)
       bar->Draw(progress);
   };
-  TraceCore0(options, machine, run);
-  return run;
+  const auto failure = TraceCore0(options, machine, run);
+  const RunResult result = RunMachine(machine, FidelityOf(options), hbm, program, run);
+  if (!failure->empty())
+    throw SimError(*failure);
+  return result;
 }
 
 }  // namespace bwmm::app

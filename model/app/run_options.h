@@ -45,8 +45,8 @@ void CheckMachineSettings(const CommonOptions& options);
 Fidelity FidelityOf(const CommonOptions& options);
 // The preset or file with the `machine.` settings applied.
 MachineConfig MachineOf(const CommonOptions& options);
-// Listing, progress on a terminal, wave dump.
-RunOptions RunOptionsOf(const CommonOptions& options, const MachineConfig& machine,
-                        std::uint64_t instructions);
+// Runs on the machine with listing, progress on a terminal and wave dump, each written to the end.
+RunResult RunOnMachine(const CommonOptions& options, const MachineConfig& machine, ops::Hbm& hbm,
+                       const ops::Program& program, std::uint64_t instructions);
 
 }  // namespace bwmm::app

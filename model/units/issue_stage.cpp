@@ -158,6 +158,11 @@ void IssueStage::Started(const Work& work) {
     hooks_.started(work);
 }
 
+void IssueStage::DescriptorsStarted(const Work& work) {
+  if (hooks_.descriptors_started)
+    hooks_.descriptors_started(work);
+}
+
 void IssueStage::Observe(const Work& work) {
   if (hooks_.observed)
     hooks_.observed(work.instruction);

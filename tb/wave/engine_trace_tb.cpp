@@ -53,7 +53,9 @@ TEST(EngineTrace, ShowsOnePeInNumbers) {
   const std::string path = testing::TempDir() + "numbers.fst";
   {
     TracedTensorEngine traced = MakeTracedRtlTensorEngine({}, {.path = path, .row = 1, .col = 3});
-    traced.trace->SetMachineState(1000, TracedUnit::kVector, 77, "quantize_mx", "");
+    traced.trace->machine().Started(1000, TracedUnit::kVector, 77, "quantize_mx");
+    traced.trace->machine().Spent(0, 1000, TracedUnit::kVector, "dma");
+    traced.trace->machine().Spent(1000, 5000, TracedUnit::kVector, "");
     LoadStationary load;
     load.id = 41;
     load.rows = 2;

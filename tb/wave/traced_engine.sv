@@ -1,7 +1,8 @@
 // The TensorEngine with a probe beside it: the top module of the traced build.
 //
-//   tensor_engine --hierarchy--> pe, dequant, foot, psum: one PE, its group, its column
-//   SystemC machine ----ports--> vector, scalar, ...: what the other engines do
+//   tensor_engine --hierarchy--> control, pe, dequant, psum: one PE, its group, its column
+//
+// What the machine's engines do is added when the dump is finished (model/engine/merge_trace.h).
 //
 // Only the probe is dumped, because the arrays would be too much; which PE it shows is chosen by
 // probe_row_i and probe_col_i. Operands are sampled at the falling edge, so that after
@@ -20,9 +21,6 @@ module traced_engine
   // Probe
   input  logic [$clog2(Rows)-1:0] probe_row_i,
   input  logic [$clog2(Cols)-1:0] probe_col_i,
-  input  logic [31:0]  machine_id_i [MACHINE_ENGINES],
-  input  logic [127:0] machine_opcode_i [MACHINE_ENGINES],
-  input  logic [127:0] machine_stall_i [MACHINE_ENGINES],
   // As tensor_engine
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -68,15 +66,6 @@ module traced_engine
 );
 
   tensor_engine #(.Rows(Rows), .Cols(Cols), .PsumWords(PsumWords)) u_engine (.*);
-
-  // Machine
-
-  machine_engine tensor (machine_id_i[0], machine_opcode_i[0], machine_stall_i[0]);
-  machine_engine vector (machine_id_i[1], machine_opcode_i[1], machine_stall_i[1]);
-  machine_engine scalar (machine_id_i[2], machine_opcode_i[2], machine_stall_i[2]);
-  machine_engine gpsimd (machine_id_i[3], machine_opcode_i[3], machine_stall_i[3]);
-  machine_engine sync (machine_id_i[4], machine_opcode_i[4], machine_stall_i[4]);
-  machine_engine dma (machine_id_i[5], machine_opcode_i[5], machine_stall_i[5]);
 
   // Control: what the next edge does, and what waits
 

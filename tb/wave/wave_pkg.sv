@@ -4,7 +4,6 @@ package wave_pkg;
   import operand_decode_pkg::*;
 
   parameter int unsigned LANES = 4;
-  parameter int unsigned MACHINE_ENGINES = 6;  // tensor, vector, scalar, gpsimd, sync, dma
 
   function automatic real fp32_real(input logic [31:0] bits);
     logic [10:0] exponent;
