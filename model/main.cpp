@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
@@ -18,13 +16,16 @@
 #include <string>
 #include <vector>
 
-#include "model/app/interrupt.h"
 #include "model/app/layer_command.h"
 #include "model/app/list_command.h"
 #include "model/app/rerun_command.h"
 #include "model/app/tensor_command.h"
 #include "model/app/version.h"
+#include "model/support/interrupt.h"
+#include "model/support/printable.h"
+#include "model/support/process.h"
 #include "model/support/sim_error.h"
+#include "model/support/write_file.h"
 
 namespace {
 
@@ -60,10 +61,8 @@ void AddCommon(CLI::App& command, app::CommonOptions& options) {
 }
 
 // One line whatever a path or a value holds.
-void PrintError(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
-  fmt::print(stderr, "bwmm: {}\n", text);
+void PrintError(const std::string& text) {
+  std::fputs(fmt::format("bwmm: {}\n", Printable(text)).c_str(), stderr);
 }
 
 // With `captured_json` a run's JSON report goes there, and nothing is printed.
@@ -136,7 +135,7 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
   list->add_option("what", what, "models, variants, machines, counters")->required();
   list->callback([&] {
     action = [&] {
-      fmt::print("{}", app::ListText(what));
+      WriteStandardOutput(app::ListText(what));
       return true;
     };
   });
@@ -185,10 +184,11 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
 }  // namespace
 
 int main(int argc, char** argv) {
-  app::CatchInterrupts();
+  PrepareProcess();
+  CatchInterrupts();
   try {
     return Run(argc, argv);
-  } catch (const app::Interrupted& error) {
+  } catch (const Interrupted& error) {
     PrintError(error.what());
     return 128 + error.signal();
   } catch (const SimError& error) {

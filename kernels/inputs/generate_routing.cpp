@@ -4,6 +4,7 @@
 
 #include "kernels/inputs/random.h"
 #include "kernels/inputs/routing.h"
+#include "model/support/interrupt.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::inputs {
@@ -97,6 +98,7 @@ Routing GenerateRouting(const RoutingOptions& o) {
   Random noise(o.seed, 2);
   std::vector<double> score(o.experts);
   for (int t = 0; t < o.tokens; ++t) {
+    ThrowIfInterrupted();
     for (int e = 0; e < o.experts; ++e)
       score[e] = log_weight[e] + noise.Gumbel();
     std::vector<int> chosen = VisibleExperts(o, score);

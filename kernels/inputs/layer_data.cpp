@@ -13,6 +13,7 @@
 #include "kernels/inputs/seeded_weights.h"
 #include "kernels/inputs/tensor_file.h"
 #include "model/numerics/bf16.h"
+#include "model/support/interrupt.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::inputs {
@@ -94,6 +95,7 @@ void FillHidden(LayerTensors& layer, const LayerConfig& config, std::uint64_t se
   const auto words = layer.hidden.words<std::uint16_t>();
   Random random(seed, 3);
   for (std::size_t t = 0; t < static_cast<std::size_t>(layer.tokens); ++t) {
+    ThrowIfInterrupted();
     for (int h = 0; h < s.hidden; ++h) {
       const float value =
           rows.empty() ? static_cast<float>(random.Normal()) : rows[t * s.hidden + h];

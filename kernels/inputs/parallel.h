@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "model/support/interrupt.h"
+
 namespace bwmm::inputs {
 
 // Calls work(0) .. work(count - 1), each once, on all host threads. The first exception is thrown
@@ -19,8 +21,10 @@ void ParallelFor(int count, const Work& work) {
   std::mutex failure_mutex;
   const auto run = [&] {
     try {
-      for (int i = next++; i < count; i = next++)
+      for (int i = next++; i < count; i = next++) {
+        ThrowIfInterrupted();
         work(i);
+      }
     } catch (...) {
       const std::scoped_lock lock(failure_mutex);
       if (!failure)

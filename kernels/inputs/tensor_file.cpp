@@ -99,6 +99,10 @@ std::vector<HostTensor> LoadTensors(const std::filesystem::path& path) {
   return tensors;
 }
 
+void CheckTensorFileName(const std::filesystem::path& path) {
+  FormatOf(path);
+}
+
 void SaveTensor(const std::filesystem::path& path, const HostTensor& tensor) {
   if (FormatOf(path) == Format::kSafetensors) {
     SaveTensors(path, {tensor});

@@ -42,6 +42,9 @@ HostTensor LoadTensor(const std::filesystem::path& path, std::string_view name =
 // All tensors of a .safetensors file, in the order of their bytes, each in its own type.
 std::vector<HostTensor> LoadTensors(const std::filesystem::path& path);
 
+// SimError unless the name's extension is one of a tensor file.
+void CheckTensorFileName(const std::filesystem::path& path);
+
 // Writes one tensor; the extension picks the format. The file appears complete or not at all.
 void SaveTensor(const std::filesystem::path& path, const HostTensor& tensor);
 

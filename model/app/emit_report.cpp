@@ -1,7 +1,5 @@
 #include "model/app/emit_report.h"
 
-#include <fmt/format.h>
-
 #include <map>
 
 #include "model/app/report_json.h"
@@ -67,7 +65,7 @@ bool EmitReport(const CommonOptions& options, const RunReport& report) {
   }
   if (!options.json.empty())
     WriteFileAtomically(options.json, {BytesOf(ToJson(report))});
-  fmt::print("{}", ToText(report));
+  WriteStandardOutput(ToText(report));
   return pass;
 }
 

@@ -8,10 +8,11 @@
 #include "kernels/inputs/tensor_file.h"
 #include "model/app/checksum.h"
 #include "model/app/emit_report.h"
-#include "model/app/interrupt.h"
 #include "model/app/judge_layer.h"
 #include "model/app/layer_options.h"
+#include "model/app/tensor_io.h"
 #include "model/app/tile_dump.h"
+#include "model/support/interrupt.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::app {
@@ -81,7 +82,17 @@ void CheckTogether(const LayerCommand& command, Fidelity fidelity) {
   if (fidelity == Fidelity::kTiming && !command.dump_tile.empty())
     throw SimError("--dump-tile {}: timing has no tensor data, allowed with rtl, fast",
                    command.dump_tile);
-  CheckOptions(common, {{"--output", command.output}});
+  CheckOptions(common, {{"--output", command.output}},
+               {{"--config", command.config}, {"--routing", command.routing}});
+}
+
+// The files a model names are known once it is read.
+void CheckModelFiles(const LayerCommand& command, const inputs::LayerConfig& model) {
+  std::vector<NamedFile> outputs = CommonOutputs(command.common);
+  outputs.push_back({"--output", command.output});
+  CheckDistinct({TensorFile("model.weights_file", model.weights_file),
+                 TensorFile("model.hidden_file", model.hidden_file)},
+                outputs);
 }
 
 }  // namespace
@@ -99,6 +110,7 @@ bool RunLayer(const LayerCommand& given) {
   const LayerJobOptions options = LayerOptionsOf(command, report.machine);
   command.variant = NameOf(options.variant);
   const inputs::LayerConfig& model = options.model;
+  CheckModelFiles(command, model);
   LayerJob job(options, limits, static_cast<std::uint64_t>(report.machine.hbm.capacity_mib) << 20,
                with_data);
   AddFacts(command, job, model, report);
@@ -116,10 +128,11 @@ bool RunLayer(const LayerCommand& given) {
     report.result.instructions =
         ops::RunSequentially(limits, job.hbm(), job.program(), report.checked).instructions;
   } else {
-    RunOptions options = RunOptionsOf(command.common, report.machine, job.instructions());
+    RunOptions run;
     if (dump)
-      dump->Attach(options);
-    report.result = RunMachine(report.machine, fidelity, job.hbm(), job.program(), options);
+      dump->Attach(run);
+    report.result = RunOnMachine(command.common, report.machine, job.hbm(), job.program(),
+                                 job.instructions(), std::move(run));
   }
   report.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -9,6 +9,7 @@
 #include "model/app/what_fits.h"
 #include "model/isa/program_check.h"
 #include "model/support/check.h"
+#include "model/support/interrupt.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::app {
@@ -57,6 +58,7 @@ class DryRunSink final : public isa::Sink {
   int core() const override { return core_; }
   const isa::Limits& limits() const override { return limits_; }
   std::uint32_t Emit(isa::Engine engine, isa::Body body) override {
+    ThrowIfInterrupted();
     check_.Add({.id = count_, .core = core_, .engine = engine, .body = std::move(body)});
     return count_++;
   }

@@ -64,7 +64,11 @@ bool RunMatmul(const MatmulCommand& command) {
   CheckSize("--m", command.m, mx ? 2 : 1, 128);
   CheckSize("--n", command.n, 1, 4096);
   CheckMachineSettings(command.common);
-  CheckOptions(command.common, {{"--output", command.output}});
+  CheckOptions(
+      command.common, {{"--output", command.output}},
+      {TensorFile("--stationary", command.stationary), TensorFile("--moving", command.moving),
+       TensorFile("--stationary-scales", command.stationary_scales),
+       TensorFile("--moving-scales", command.moving_scales)});
   const bool with_data = FidelityOf(command.common) != Fidelity::kTiming;
   const MatmulOperand stationary({.name = "stationary",
                                   .dtype = left,

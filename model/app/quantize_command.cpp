@@ -21,7 +21,8 @@ bool RunQuantize(const QuantizeCommand& command) {
   CheckSize("--partitions", command.partitions, 32, 128);
   CheckSize("--columns", command.columns, 4, 16384);
   CheckMachineSettings(command.common);
-  CheckOptions(command.common, {{"--output", command.output}, {"--scales", command.scales}});
+  CheckOptions(command.common, {{"--output", command.output}, {"--scales", command.scales}},
+               {TensorFile("--input", command.input)});
   const bool with_data = FidelityOf(command.common) != Fidelity::kTiming;
   const std::int64_t p = command.partitions, columns = command.columns / 4;
   const inputs::HostTensor input =

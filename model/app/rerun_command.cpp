@@ -12,7 +12,9 @@
 #include "kernels/inputs/file_io.h"
 #include "model/app/checksum.h"
 #include "model/app/version.h"
+#include "model/support/printable.h"
 #include "model/support/sim_error.h"
+#include "model/support/write_file.h"
 #include "model/system/machine_config.h"
 
 namespace bwmm::app {
@@ -21,7 +23,7 @@ namespace {
 using nlohmann::json;
 
 // Options that write files, or say what goes into one; a repeated run writes none.
-constexpr std::array<std::string_view, 8> kOutputOptions = {"--json",   "--listing",     "--wave", "--dump-tile",
+constexpr std::array<std::string_view, 8> kOutputOptions = {"--json",   "--listing",     "--wave",
                                                             "--probe",  "--wave-window", "--output",
                                                             "--scales", "--dump-tile"};
 // Options whose value is a name, also when a file has it.
@@ -171,13 +173,14 @@ bool Rerun(const std::string& path, const RunArguments& run) {
   std::string line;
   for (const std::string& word : repeated)
     line += " " + word;
-  fmt::print("{:<16} {}:{}\n", "rerun", path, line);
+  std::string text = fmt::format("{:<16} {}:{}\n", "rerun", Printable(path), Printable(line));
   for (const char* key : {"/cycles", "/checksum"})
-    fmt::print("{:<16} {}\n", key + 1, Text(now, key));
+    text += fmt::format("{:<16} {}\n", key + 1, Text(now, key));
   for (std::size_t i = 0; i < std::min(different.size(), kShownDifferences); ++i)
-    fmt::print("{:<16} {}\n", "different", different[i]);
-  fmt::print("{:<16} {} of {} values equal\n", different.empty() ? "equal" : "DIFFERENT",
-             keys.size() - different.size(), keys.size());
+    text += fmt::format("{:<16} {}\n", "different", Printable(different[i]));
+  text += fmt::format("{:<16} {} of {} values equal\n", different.empty() ? "equal" : "DIFFERENT",
+                      keys.size() - different.size(), keys.size());
+  WriteStandardOutput(text);
   return different.empty();
 }
 

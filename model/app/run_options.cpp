@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <map>
+#include <utility>
 
-#include "model/app/interrupt.h"
+#include "kernels/inputs/tensor_file.h"
 #include "model/app/wave.h"
+#include "model/support/interrupt.h"
 #include "model/support/sim_error.h"
 #include "model/support/write_file.h"
 
@@ -57,31 +58,34 @@ KeyValue SplitSetting(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-void CheckOptions(const CommonOptions& options, std::vector<KeyValue> outputs) {
+std::vector<NamedFile> CommonOutputs(const CommonOptions& options) {
+  return {{"--json", options.json}, {"--listing", options.listing}, {"--wave", options.wave}};
+}
+
+void CheckOptions(const CommonOptions& options, const std::vector<NamedFile>& tensors,
+                  std::vector<NamedFile> inputs) {
   if (options.wave.empty() && options.probe != CommonOptions().probe)
     throw SimError("--probe {}: needs --wave", options.probe);
   if (options.wave.empty() && !options.wave_window.empty())
     throw SimError("--wave-window {}: needs --wave", options.wave_window);
-  if (FidelityOf(options) == Fidelity::kTiming) {
-    for (const auto& [option, path] : outputs) {
-      if (!path.empty())
-        throw SimError("{} {}: timing has no tensor data, allowed with rtl, fast", option, path);
-    }
-  }
-  outputs.push_back({"--json", options.json});
-  outputs.push_back({"--listing", options.listing});
-  outputs.push_back({"--wave", options.wave});
-  std::map<std::string, std::string> seen;
-  for (const auto& [option, path] : outputs) {
+  const bool timing = FidelityOf(options) == Fidelity::kTiming;
+  for (const auto& [option, path] : tensors) {
     if (path.empty())
       continue;
-    const auto [other, inserted] = seen.emplace(path, option);
-    // Both may go to a device.
-    const bool file = !std::filesystem::exists(path) || std::filesystem::is_regular_file(path);
-    if (!inserted && file)
-      throw SimError("{} {}: {} has the same file", option, path, other->second);
-    if (option != "--wave")
-      CheckWritable(path);
+    if (timing)
+      throw SimError("{} {}: timing has no tensor data, allowed with rtl, fast", option, path);
+    inputs::CheckTensorFileName(path);
+  }
+  std::vector<NamedFile> outputs = tensors;
+  for (NamedFile& common : CommonOutputs(options))
+    outputs.push_back(std::move(common));
+  const std::vector<std::string> presets = PresetNames();
+  if (std::ranges::find(presets, options.machine) == presets.end())
+    inputs.push_back({"--machine", options.machine});
+  CheckDistinct(inputs, outputs);
+  for (const auto& [option, path] : outputs) {
+    if (!path.empty())
+      option == "--wave" ? CheckReplaceable(path) : CheckWritable(path);
   }
 }
 
@@ -112,9 +116,10 @@ MachineConfig MachineOf(const CommonOptions& options) {
   return machine;
 }
 
-RunOptions RunOptionsOf(const CommonOptions& options, const MachineConfig& machine,
-                        std::uint64_t instructions) {
-  RunOptions run{.listing = options.listing, .checked = !options.unchecked};
+RunResult RunOnMachine(const CommonOptions& options, const MachineConfig& machine, ops::Hbm& hbm,
+                       const ops::Program& program, std::uint64_t instructions, RunOptions run) {
+  run.listing = options.listing;
+  run.checked = !options.unchecked;
   const bool terminal = isatty(STDERR_FILENO) != 0;
   auto bar = std::make_shared<ProgressBar>(instructions);
   run.progress = [terminal, bar](const Progress& progress) {
@@ -122,8 +127,11 @@ RunOptions RunOptionsOf(const CommonOptions& options, const MachineConfig& machi
     if (terminal)
       bar->Draw(progress);
   };
-  TraceCore0(options, machine, run);
-  return run;
+  const auto failure = TraceCore0(options, machine, run);
+  const RunResult result = RunMachine(machine, FidelityOf(options), hbm, program, run);
+  if (!failure->empty())
+    throw SimError(*failure);
+  return result;
 }
 
 }  // namespace bwmm::app

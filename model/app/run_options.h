@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/app/output_files.h"
 #include "model/system/machine.h"
 
 namespace bwmm::app {
@@ -31,17 +32,23 @@ struct KeyValue {
 // SimError unless the text is key=value with both parts.
 KeyValue SplitSetting(const std::string& text);
 
+// The files every subcommand may write.
+std::vector<NamedFile> CommonOutputs(const CommonOptions& options);
 // SimError when an option has no effect beside the others, or an output file cannot be written or
-// is named twice. `outputs` are the subcommand's own files: option and path, empty when not given.
-void CheckOptions(const CommonOptions& options, std::vector<KeyValue> outputs);
+// is an input or another output. `tensors` are the subcommand's own outputs, `inputs` what it reads
+// beside the machine.
+void CheckOptions(const CommonOptions& options, const std::vector<NamedFile>& tensors,
+                  std::vector<NamedFile> inputs);
 // SimError on a setting that is not the machine's, for a subcommand without a layer.
 void CheckMachineSettings(const CommonOptions& options);
 
 Fidelity FidelityOf(const CommonOptions& options);
 // The preset or file with the `machine.` settings applied.
 MachineConfig MachineOf(const CommonOptions& options);
-// Listing, progress on a terminal, wave dump.
-RunOptions RunOptionsOf(const CommonOptions& options, const MachineConfig& machine,
-                        std::uint64_t instructions);
+// Runs on the machine with listing, progress on a terminal and wave dump, each written to the end.
+// `run` may hold observers already.
+RunResult RunOnMachine(const CommonOptions& options, const MachineConfig& machine, ops::Hbm& hbm,
+                       const ops::Program& program, std::uint64_t instructions,
+                       RunOptions run = {});
 
 }  // namespace bwmm::app

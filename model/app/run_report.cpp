@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/support/printable.h"
+
 namespace bwmm::app {
 namespace {
 
@@ -45,7 +47,7 @@ std::string Ratio(double ratio) {
 }
 
 std::string Line(std::string_view key, const std::string& value) {
-  return fmt::format("{:<16} {}\n", key, value);
+  return fmt::format("{:<16} {}\n", key, Printable(value));
 }
 
 std::string MachineText(const RunReport& report) {

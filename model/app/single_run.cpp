@@ -90,8 +90,7 @@ RunReport RunSingle(const CommonOptions& common, std::string command, ops::Hbm& 
   report.checked = !common.unchecked;
   AddProvenance(common, {}, report);
   const auto start = std::chrono::steady_clock::now();
-  report.result = RunMachine(report.machine, report.fidelity, hbm, program,
-                             RunOptionsOf(common, report.machine, 0));
+  report.result = RunOnMachine(common, report.machine, hbm, program, 0);
   report.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.error_skipped = "timing moves no tensor data";

@@ -64,6 +64,10 @@ inputs::HostTensor TensorFrom(const std::string& name, const std::string& path, 
   return tensor;
 }
 
+NamedFile TensorFile(std::string option, const std::string& spec) {
+  return {std::move(option), spec.empty() ? "" : inputs::ParseTensorSpec(spec).path.string()};
+}
+
 lang::HbmTensor PlaceInput(ops::Hbm& hbm, inputs::HostTensor tensor, bool with_data) {
   ops::HbmTensor& placed = hbm.Allocate(tensor.name, tensor.dtype, tensor.shape, false);
   placed.read_only = true;

@@ -7,6 +7,7 @@
 
 #include "kernels/inputs/host_tensor.h"
 #include "kernels/lang/view.h"
+#include "model/app/output_files.h"
 #include "model/ops/memory.h"
 
 namespace bwmm::app {
@@ -18,6 +19,9 @@ inputs::HostTensor Fitted(inputs::HostTensor tensor, DType dtype,
 // A file's tensor (inputs::TensorSpec) in `dtype` with `shape`, or N(0, 1) values.
 inputs::HostTensor TensorFrom(const std::string& name, const std::string& path, DType dtype,
                               std::vector<std::int64_t> shape, std::uint64_t seed);
+
+// The file of an option that names a tensor (inputs::TensorSpec); empty where it names none.
+NamedFile TensorFile(std::string option, const std::string& spec);
 
 lang::HbmTensor PlaceInput(ops::Hbm& hbm, inputs::HostTensor tensor, bool with_data);
 lang::HbmTensor PlaceOutput(ops::Hbm& hbm, const std::string& name, DType dtype,

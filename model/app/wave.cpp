@@ -45,11 +45,17 @@ engine::TracedUnit TracedUnitOf(Unit unit) {
   return engine::TracedUnit::kTensor;
 }
 
+std::uint64_t Picoseconds(double seconds) {
+  return static_cast<std::uint64_t>(seconds * 1e12 + 0.5);
+}
+
 }  // namespace
 
-void TraceCore0(const CommonOptions& options, const MachineConfig& machine, RunOptions& run) {
+std::shared_ptr<const std::string> TraceCore0(const CommonOptions& options,
+                                              const MachineConfig& machine, RunOptions& run) {
+  auto failure = std::make_shared<std::string>();
   if (options.wave.empty())
-    return;
+    return failure;
   engine::TraceOptions trace{.path = options.wave,
                              .cycle_ps = 1e6 / static_cast<double>(machine.clock.tensor_mhz)};
   const auto probe = Pair(options.probe, ',');
@@ -68,6 +74,7 @@ void TraceCore0(const CommonOptions& options, const MachineConfig& machine, RunO
     trace.from = window->first;
     trace.to = window->second;
   }
+  trace.failed = [failure](const std::string& reason) { *failure = reason; };
   // The trace lives in core 0's engine, which the machine owns while it runs.
   auto dump = std::make_shared<engine::EngineTrace*>(nullptr);
   run.make_engine = [trace, dump](int core, const engine::TensorEngineConfig& config) {
@@ -77,15 +84,18 @@ void TraceCore0(const CommonOptions& options, const MachineConfig& machine, RunO
     *dump = traced.trace;
     return std::move(traced.engine);
   };
-  run.unit_state = [dump](const UnitState& state) {
-    if (state.core != 0 || *dump == nullptr)
-      return;
-    (*dump)->SetMachineState(static_cast<std::uint64_t>(state.seconds * 1e12 + 0.5),
-                             TracedUnitOf(state.unit), state.id, state.opcode,
-                             state.busy && state.stall != TimeClass::kBusy
-                                 ? units::NameOf(state.stall)
-                                 : std::string_view());
+  run.unit_start = [dump](const UnitStart& start) {
+    if (start.core == 0)
+      (*dump)->machine().Started(Picoseconds(start.seconds), TracedUnitOf(start.unit), start.id,
+                                 start.opcode);
   };
+  run.unit_time = [dump](const UnitTime& time) {
+    if (time.core == 0)
+      (*dump)->machine().Spent(
+          Picoseconds(time.from), Picoseconds(time.to), TracedUnitOf(time.unit),
+          time.time_class == TimeClass::kBusy ? "" : units::NameOf(time.time_class));
+  };
+  return failure;
 }
 
 }  // namespace bwmm::app

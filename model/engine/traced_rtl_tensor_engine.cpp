@@ -1,14 +1,16 @@
 // The traced build of the RTL engine: tb/wave/traced_engine.sv and the only FST writer.
+#include <fcntl.h>
 #include <verilated_fst_c.h>
 
-#include <array>
-#include <cstring>
-#include <deque>
-#include <fstream>
+#include <algorithm>
+#include <exception>
 
 #include "VTracedEngine.h"
 #include "model/engine/engine_trace.h"
+#include "model/engine/fst_files.h"
+#include "model/engine/merge_trace.h"
 #include "model/engine/rtl_tensor_engine_impl.h"
+#include "model/support/part_file.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::engine {
@@ -19,100 +21,72 @@ using Engine = RtlTensorEngine<VTracedEngine, 128, 128>;
 class TracedEngine final : public Engine, public EngineTrace {
  public:
   TracedEngine(const TensorEngineConfig& config, const TraceOptions& options)
-      : Engine(config, 0, true), options_(options) {
+      : Engine(config, 0, true),
+        options_(options),
+        rtl_(options.path, "-rtl"),
+        merged_(options.path) {
+    rtl_.Close(rtl_.Create());  // the FST writer would not say why it cannot
+    TakeFstError();
     model().probe_row_i = static_cast<std::uint8_t>(options.row);
     model().probe_col_i = static_cast<std::uint8_t>(options.col);
     model().trace(&file_, 99);
     file_.set_time_unit("ps");
     file_.set_time_resolution("ps");
-    file_.open(options.path.c_str());
+    file_.open(rtl_.path().c_str());
     open_ = true;
   }
 
-  ~TracedEngine() override { Close(); }
-
-  void SetMachineState(std::uint64_t time_ps, TracedUnit unit, std::uint32_t id,
-                       std::string_view opcode, std::string_view stall) override {
-    if (!open_)
-      return;
-    const Change change = {time_ps, unit, id, TextOf(opcode), TextOf(stall)};
-    const auto later = std::upper_bound(
-        changes_.begin(), changes_.end(), time_ps,
-        [](std::uint64_t time, const Change& other) { return time < other.time_ps; });
-    changes_.insert(later, change);
+  ~TracedEngine() override {
+    try {
+      Close();
+    } catch (const std::exception& error) {
+      if (options_.failed)
+        options_.failed(error.what());
+    }
   }
+
+  MachineStates& machine() override { return machine_; }
 
   void Close() override {
     if (!open_)
       return;
-    ApplyChangesUntil(std::numeric_limits<std::uint64_t>::max());
-    file_.close();
     open_ = false;
+    file_.close();
+    RequireWritten();
+    const auto time_of = [this](Cycle cycle) {
+      const double last = static_cast<double>(std::numeric_limits<std::int64_t>::max());
+      return TimeOf(std::min(static_cast<double>(cycle), last / options_.cycle_ps / 2));
+    };
+    MergeTrace(rtl_.path(), machine_.Changes(time_of(options_.from), time_of(options_.to)),
+               merged_.path());
+    RequireWritten();
+    merged_.Close(::open(merged_.path().c_str(), O_WRONLY | O_CLOEXEC));
+    merged_.Commit();
   }
 
  private:
-  static constexpr int kTextWords = 4;
-  using Text = std::array<std::uint32_t, kTextWords>;
+  std::uint64_t TimeOf(double cycles) const {
+    return static_cast<std::uint64_t>(cycles * options_.cycle_ps + 0.5);
+  }
 
-  struct Change {
-    std::uint64_t time_ps;
-    TracedUnit unit;
-    std::uint32_t id;
-    Text opcode;
-    Text stall;
-  };
-
-  // First character in the top byte, zeros below: how a waveform viewer reads ASCII.
-  static Text TextOf(std::string_view text) {
-    std::array<char, 4 * kTextWords> reversed{};
-    for (std::size_t i = 0; i < std::min(text.size(), reversed.size()); ++i)
-      reversed[reversed.size() - 1 - i] = text[i];
-    Text words;
-    std::memcpy(words.data(), reversed.data(), reversed.size());
-    return words;
+  void RequireWritten() const {
+    if (const int error = TakeFstError(); error != 0)
+      merged_.Refuse(error);
   }
 
   void AfterClock(bool high) override {
-    if (!open_)
+    if (!open_ || cycle() < options_.from || cycle() >= options_.to)
       return;
-    const double edges = static_cast<double>(cycle()) + (high ? 0.0 : 0.5);
-    const auto time = static_cast<std::uint64_t>(edges * options_.cycle_ps);
-    ApplyChangesUntil(time);
-    Dump(time);
-  }
-
-  void ApplyChangesUntil(std::uint64_t time_ps) {
-    while (!changes_.empty() && changes_.front().time_ps <= time_ps) {
-      const Change& change = changes_.front();
-      const auto unit = static_cast<std::size_t>(change.unit);
-      model().machine_id_i[unit] = change.id;
-      for (int word = 0; word < kTextWords; ++word) {
-        model().machine_opcode_i[unit][word] = change.opcode[word];
-        model().machine_stall_i[unit][word] = change.stall[word];
-      }
-      const std::uint64_t time = change.time_ps;
-      changes_.pop_front();
-      model().eval();
-      Dump(time);
-    }
-  }
-
-  void Dump(std::uint64_t time_ps) {
-    const double cycle = static_cast<double>(time_ps) / options_.cycle_ps;
-    if (cycle < static_cast<double>(options_.from) || cycle >= static_cast<double>(options_.to))
-      return;
-    // The file wants ascending times; what comes late shows one picosecond after the last.
-    dumped_ps_ = dumped_ps_ < time_ps || !dumped_any_ ? time_ps : dumped_ps_ + 1;
-    dumped_any_ = true;
-    file_.dump(dumped_ps_);
+    file_.dump(TimeOf(static_cast<double>(cycle()) + (high ? 0.0 : 0.5)));
+    RequireWritten();
   }
 
   const TraceOptions options_;
+  PartFile rtl_;
+  PartFile merged_;
   VerilatedFstC file_;
   bool open_ = false;
-  bool dumped_any_ = false;
-  std::uint64_t dumped_ps_ = 0;
-  std::deque<Change> changes_;  // ascending time
+  MachineStates machine_;
 };
 
 }  // namespace
@@ -126,8 +100,6 @@ TracedTensorEngine MakeTracedRtlTensorEngine(const TensorEngineConfig& config,
       options.col >= config.cols)
     throw SimError("wave: probe is {},{}, allowed 0,0 to {},{}", options.row, options.col,
                    config.rows - 1, config.cols - 1);
-  if (!std::ofstream(options.path))
-    throw SimError("wave: {} cannot be written", options.path);
   auto engine = std::make_unique<TracedEngine>(config, options);
   EngineTrace* trace = engine.get();
   return {.engine = std::move(engine), .trace = trace};

@@ -22,6 +22,8 @@
 #include "model/ops/quantize_mx.h"
 #include "model/ops/race_check.h"
 #include "model/support/check.h"
+#include "model/support/float_environment.h"
+#include "model/support/interrupt.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::ops {
@@ -196,6 +198,7 @@ class Executor {
 };
 
 std::uint32_t Core::Emit(isa::Engine engine, isa::Body body) {
+  ThrowIfInterrupted();
   const isa::Instruction instruction{
       .id = next_id_++, .core = id_, .engine = engine, .body = std::move(body)};
   program_check_.Add(instruction);
@@ -252,6 +255,7 @@ void Core::Multiply(const isa::MultiplyMoving& op) {
 
 ExecutorResult RunSequentially(const isa::Limits& limits, Hbm& hbm, const Program& program,
                                bool checked) {
+  CheckFloatEnvironment();
   Executor executor(limits, hbm, checked);
   return executor.Run(program);
 }

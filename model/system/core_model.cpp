@@ -126,6 +126,7 @@ units::IssueStage::Hooks CoreModel::Hooks(CoreOptions& options) {
               },
           .observed = [this](const isa::Instruction& instruction) { Observe(instruction); },
           .started = std::move(options.started),
+          .descriptors_started = std::move(options.descriptors_started),
           .completed = std::move(options.completed)};
 }
 

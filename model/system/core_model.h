@@ -62,6 +62,7 @@ struct CoreOptions {
   std::function<void(const isa::Instruction&)> emitted;  // may refuse it
   std::function<void(const isa::Instruction&)> reading;
   std::function<void(const units::Work&)> started;
+  std::function<void(const units::Work&)> descriptors_started;
   std::function<void(const units::Work&)> completed;
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <systemc>
 #include <tuple>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "model/ops/quantize_mx.h"
 #include "model/ops/race_check.h"
 #include "model/support/check.h"
+#include "model/support/float_environment.h"
 #include "model/support/sim_error.h"
 #include "model/system/core_model.h"
 #include "model/system/listing.h"
@@ -95,6 +95,8 @@ class Machine {
     for (int i = 0; i < cores; ++i) {
       const int core = options.build_in_reverse ? cores - 1 - i : i;
       cores_[core] = MakeCore(core, fidelity, shared, kernel);
+      if (options.unit_time)
+        ObserveTime(core);
     }
     std::vector<ops::CoreMemory*> memories;
     for (const auto& core : cores_)
@@ -152,8 +154,12 @@ class Machine {
       if (!options_.listing.empty())
         listing_.Add(instruction);
     };
-    if (options_.unit_state)
-      options.started = [this](const units::Work& work) { Started(work); };
+    if (options_.unit_start) {
+      options.started = [this](const units::Work& work) { Started(work.unit, work); };
+      options.descriptors_started = [this](const units::Work& work) {
+        Started(Unit::kGpSimd, work);
+      };
+    }
     if (options_.reading)
       options.reading = [this, core](const isa::Instruction& instruction) {
         options_.reading(instruction, cores_[core]->memory());
@@ -165,25 +171,25 @@ class Machine {
         options_.make_engine ? options_.make_engine(core, engine) : MakeEngine(fidelity, engine));
   }
 
-  void Started(const units::Work& work) {
-    last_started_[{work.instruction.core, work.unit}] = work.instruction.id;
-    options_.unit_state({work.instruction.core, work.unit, true, work.instruction.id,
-                         isa::OpcodeOf(work.instruction), work.stall, time_.Seconds(work.start)});
+  void Started(Unit unit, const units::Work& work) {
+    options_.unit_start({work.instruction.core, unit, work.instruction.id,
+                         isa::OpcodeOf(work.instruction), time_.Seconds(units::EvenPhase())});
+  }
+
+  void ObserveTime(int core) {
+    for (int u = 0; u < units::kUnits; ++u) {
+      const auto unit = static_cast<Unit>(u);
+      cores_[core]->ledger(unit).Observe(
+          [this, core, unit](Tick from, Tick to, TimeClass time_class) {
+            options_.unit_time({core, unit, time_class, time_.Seconds(from), time_.Seconds(to)});
+          });
+    }
   }
 
   void Completed(const units::Work& work) {
     ++completed_;
     if (options_.completed)
       options_.completed(work.instruction, cores_[work.instruction.core]->memory());
-    if (options_.unit_state) {
-      const auto last = last_started_.find({work.instruction.core, work.unit});
-      if (last != last_started_.end() && last->second == work.instruction.id)
-        options_.unit_state({.core = work.instruction.core,
-                             .unit = work.unit,
-                             .id = work.instruction.id,
-                             .opcode = "",
-                             .seconds = time_.Seconds(work.completed_at)});
-    }
     if (options_.records != nullptr)
       options_.records->push_back({work.instruction.id, work.instruction.core, work.unit,
                                    isa::OpcodeOf(work.instruction), work.start / period_,
@@ -292,7 +298,6 @@ class Machine {
   std::vector<std::unique_ptr<CoreModel>> cores_;
   std::unique_ptr<units::Exchange> exchange_;
   Listing listing_;
-  std::map<std::pair<int, Unit>, std::uint32_t> last_started_;
   std::uint64_t completed_ = 0;
   std::chrono::steady_clock::time_point last_report_ = std::chrono::steady_clock::now();
   std::uint64_t last_reported_cycle_ = 0;
@@ -322,6 +327,7 @@ std::optional<Fidelity> ParseFidelity(std::string_view name) {
 
 RunResult RunMachine(const MachineConfig& config, Fidelity fidelity, ops::Hbm& hbm,
                      const ops::Program& kernel, const RunOptions& options) {
+  CheckFloatEnvironment();
   SimContext context;
   Machine machine(config, fidelity, hbm, kernel, options);
   return machine.Run(context);

@@ -78,15 +78,23 @@ struct InstructionRecord {
   TimeClass stall = TimeClass::kBusy;  // what its unit waited for longest in front of it
 };
 
-// A unit takes up an instruction, or has nothing left to do (`busy` false).
-struct UnitState {
+// A unit takes up an instruction. Times are machine time.
+struct UnitStart {
   int core = 0;
   Unit unit = Unit::kTensor;
-  bool busy = false;
   std::uint32_t id = 0;
   std::string_view opcode;
-  TimeClass stall = TimeClass::kBusy;  // what the unit waited for longest in front of it
-  double seconds = 0;                  // machine time
+  double seconds = 0;
+};
+
+// A unit's time in one class. Those of a unit follow each other without a hole and add up to its
+// classes in the result; a wait is told when it is over.
+struct UnitTime {
+  int core = 0;
+  Unit unit = Unit::kTensor;
+  TimeClass time_class = TimeClass::kBusy;
+  double from = 0;  // seconds
+  double to = 0;
 };
 
 struct Progress {
@@ -99,9 +107,11 @@ struct Progress {
 struct RunOptions {
   std::string listing = {};  // file for one line per instruction; written whole or not at all
   std::function<void(const Progress&)> progress = {};
-  double progress_seconds = 0.2;                          // between two calls
-  std::vector<InstructionRecord>* records = nullptr;      // by end, core, id
-  std::function<void(const UnitState&)> unit_state = {};  // for waves; must not change anything
+  double progress_seconds = 0.2;                      // between two calls
+  std::vector<InstructionRecord>* records = nullptr;  // by end, core, id
+  // For waves; both or none. They must not change anything.
+  std::function<void(const UnitStart&)> unit_start = {};
+  std::function<void(const UnitTime&)> unit_time = {};
   // See an instruction before its operands are read, and when it is complete, with the memory of
   // its core; must not change anything.
   std::function<void(const isa::Instruction&, ops::CoreMemory&)> reading = {};

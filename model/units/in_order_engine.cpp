@@ -69,7 +69,9 @@ void InOrderEngine::Start(Work& work) {
   work.start = Now();
   work.stall = ledger_.Gap(Now(), work.obstacles(Gate::kStart));
   // Of a software DMA the descriptors start here, the DMA itself later.
-  if (!work.software_descriptors)
+  if (work.software_descriptors)
+    retire->DescriptorsStarted(work);
+  else
     retire->Started(work);
   if (std::holds_alternative<isa::CoreBarrier>(work.instruction.body)) {
     free_at_ = kNever;

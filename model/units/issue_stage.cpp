@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/support/check.h"
+#include "model/support/interrupt.h"
 
 namespace bwmm::units {
 namespace {
@@ -49,6 +50,7 @@ void IssueStage::WaitForChange() {
 }
 
 std::uint32_t IssueStage::Emit(isa::Engine engine, isa::Body body) {
+  ThrowIfInterrupted();
   if (run_.failed())
     throw Unwind{};
   window_full_ = in_flight_ >= config_.window;
@@ -154,6 +156,11 @@ bool IssueStage::Visible(const Work& work) const {
 void IssueStage::Started(const Work& work) {
   if (hooks_.started)
     hooks_.started(work);
+}
+
+void IssueStage::DescriptorsStarted(const Work& work) {
+  if (hooks_.descriptors_started)
+    hooks_.descriptors_started(work);
 }
 
 void IssueStage::Observe(const Work& work) {

@@ -46,6 +46,7 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
         freed;                                              // position in the program
     std::function<void(const isa::Instruction&)> observed;  // before operands are read
     std::function<void(const Work&)> started;
+    std::function<void(const Work&)> descriptors_started;
     std::function<void(const Work&)> completed;
   };
   struct Stats {
@@ -75,6 +76,7 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
 
   // RetireIf
   void Started(const Work& work) override;
+  void DescriptorsStarted(const Work& work) override;
   void Observe(const Work& work) override;
   void ReadDone(Work& work) override;
   void Complete(Work& work) override;

@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string_view>
+#include <utility>
 
 #include "model/units/tick.h"
 
@@ -72,9 +74,15 @@ class Ledger {
   void Until(Tick end, TimeClass time_class) {
     if (end <= until_)
       return;
+    if (observer_)
+      observer_(until_, end, time_class);
     ticks_[static_cast<int>(time_class)] += end - until_;
     until_ = end;
   }
+
+  // Told of every stretch when it is accounted: they follow each other without a hole.
+  using Observer = std::function<void(Tick from, Tick to, TimeClass time_class)>;
+  void Observe(Observer observer) { observer_ = std::move(observer); }
 
   Tick until() const { return until_; }
   Tick ticks(TimeClass time_class) const { return ticks_[static_cast<int>(time_class)]; }
@@ -82,6 +90,7 @@ class Ledger {
  private:
   Tick until_ = 0;
   std::array<Tick, kTimeClasses> ticks_{};
+  Observer observer_;
 };
 
 }  // namespace bwmm::units

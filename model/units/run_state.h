@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "model/isa/instruction.h"
+#include "model/support/interrupt.h"
 #include "model/units/stack_bounds.h"
 #include "model/units/tick.h"
 
@@ -33,6 +34,7 @@ class RunState {
     OnOwnStack();
     doing_ = {};
     try {
+      ThrowIfInterrupted();
       function();
     } catch (...) {
       stopped_.push_back(&unit);

@@ -87,6 +87,8 @@ class RetireIf : public virtual sc_core::sc_interface {
   // The unit has taken the work up: work.start and work.stall are known. For observers; it may be
   // called after work.start.
   virtual void Started(const Work& work) = 0;
+  // GpSimd begins to write the descriptors of a gather or scatter. For observers.
+  virtual void DescriptorsStarted(const Work&) {}
   // The others are called in the even phase in which they take effect.
   // Operands are about to be read: checkers look now.
   virtual void Observe(const Work& work) = 0;

@@ -3,10 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <sstream>
 #include <string>
 
@@ -14,20 +12,12 @@
 #include "model/engine/make_engines.h"
 #include "model/support/sim_error.h"
 #include "tb/common/stimulus.h"
+#include "tb/wave/vcd.h"
 
 namespace bwmm::engine {
 namespace {
 
-// The waveform as VCD; fst2vcd comes with gtkwave.
-std::string VcdOf(const std::string& path) {
-  const std::string command = "fst2vcd " + path;
-  std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  std::ostringstream text;
-  char line[4096];
-  while (fgets(line, sizeof line, pipe.get()) != nullptr)
-    text << line;
-  return text.str();
-}
+using tb::VcdOf;
 
 void RunRandomCommands(TensorEngine& engine) {
   tb::Stimulus stimulus(3);
@@ -63,7 +53,9 @@ TEST(EngineTrace, ShowsOnePeInNumbers) {
   const std::string path = testing::TempDir() + "numbers.fst";
   {
     TracedTensorEngine traced = MakeTracedRtlTensorEngine({}, {.path = path, .row = 1, .col = 3});
-    traced.trace->SetMachineState(1000, TracedUnit::kVector, 77, "quantize_mx", "");
+    traced.trace->machine().Started(1000, TracedUnit::kVector, 77, "quantize_mx");
+    traced.trace->machine().Spent(0, 1000, TracedUnit::kVector, "dma");
+    traced.trace->machine().Spent(1000, 5000, TracedUnit::kVector, "");
     LoadStationary load;
     load.id = 41;
     load.rows = 2;
@@ -85,6 +77,37 @@ TEST(EngineTrace, ShowsOnePeInNumbers) {
   // p: 1 * 5 = 5 from the row above, then 3 * -2 + 5 = -1.
   for (const char* value : {"\nr3 ", "\nr-2 ", "\nr5 ", "\nr-1 "})
     EXPECT_THAT(vcd, testing::HasSubstr(value));
+  std::filesystem::remove(path);
+}
+
+TEST(EngineTrace, ShowsOrdinaryInfAndNanAsSuch) {
+  const std::string path = testing::TempDir() + "specials.fst";
+  const std::pair<std::uint32_t, std::string> codes[] = {
+      {0x7f80, "inf"}, {0xff80, "-inf"}, {0x7fc0, "nan"}};
+  for (const auto& [code, text] : codes) {
+    {
+      TracedTensorEngine traced = MakeTracedRtlTensorEngine({}, {.path = path});
+      LoadStationary load;
+      load.rows = load.cols = 1;
+      load.data = {code};
+      MultiplyMoving move;
+      move.rows = move.n = 1;
+      move.data = {code};
+      traced.engine->Push(load);
+      traced.engine->Push(move);
+      traced.engine->AdvanceTo(300);
+    }
+    tb::Vcd vcd(path);
+    int seen = 0;
+    while (vcd.Next()) {
+      if (vcd.Text("pe.active") != "1" || vcd.Text("traced_engine.clk_i") != "1")
+        continue;
+      ++seen;
+      EXPECT_EQ(vcd.Text("pe.w_real"), text);
+      EXPECT_EQ(vcd.Text("pe.x_real"), text);
+    }
+    EXPECT_EQ(seen, 1);
+  }
   std::filesystem::remove(path);
 }
 

@@ -1,7 +1,8 @@
 // The TensorEngine with a probe beside it: the top module of the traced build.
 //
-//   tensor_engine --hierarchy--> pe, dequant, foot, psum: one PE, its group, its column
-//   SystemC machine ----ports--> vector, scalar, ...: what the other engines do
+//   tensor_engine --hierarchy--> control, pe, dequant, psum: one PE, its group, its column
+//
+// What the machine's engines do is added when the dump is finished (model/engine/merge_trace.h).
 //
 // Only the probe is dumped, because the arrays would be too much; which PE it shows is chosen by
 // probe_row_i and probe_col_i. Operands are sampled at the falling edge, so that after
@@ -20,9 +21,6 @@ module traced_engine
   // Probe
   input  logic [$clog2(Rows)-1:0] probe_row_i,
   input  logic [$clog2(Cols)-1:0] probe_col_i,
-  input  logic [31:0]  machine_id_i [MACHINE_ENGINES],
-  input  logic [127:0] machine_opcode_i [MACHINE_ENGINES],
-  input  logic [127:0] machine_stall_i [MACHINE_ENGINES],
   // As tensor_engine
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -68,15 +66,6 @@ module traced_engine
 );
 
   tensor_engine #(.Rows(Rows), .Cols(Cols), .PsumWords(PsumWords)) u_engine (.*);
-
-  // Machine
-
-  machine_engine tensor (machine_id_i[0], machine_opcode_i[0], machine_stall_i[0]);
-  machine_engine vector (machine_id_i[1], machine_opcode_i[1], machine_stall_i[1]);
-  machine_engine scalar (machine_id_i[2], machine_opcode_i[2], machine_stall_i[2]);
-  machine_engine gpsimd (machine_id_i[3], machine_opcode_i[3], machine_stall_i[3]);
-  machine_engine sync (machine_id_i[4], machine_opcode_i[4], machine_stall_i[4]);
-  machine_engine dma (machine_id_i[5], machine_opcode_i[5], machine_stall_i[5]);
 
   // Control: what the next edge does, and what waits
 
@@ -142,29 +131,27 @@ module traced_engine
       w2_real = mx ? lane_real(wide, w[2]) : 0.0;
       w3_real = mx ? lane_real(wide, w[3]) : 0.0;
       x_real = mx ? 0.0 : scalar_real(decode_scalar(token.x_fmt, x_word));
-      x0_real = mx ? x_lane_real(token.x_fmt, x_word, 0) : 0.0;
-      x1_real = mx ? x_lane_real(token.x_fmt, x_word, 1) : 0.0;
-      x2_real = mx ? x_lane_real(token.x_fmt, x_word, 2) : 0.0;
-      x3_real = mx ? x_lane_real(token.x_fmt, x_word, 3) : 0.0;
+      x0_real = mx ? moving_real(token.x_fmt, x_word, 0) : 0.0;
+      x1_real = mx ? moving_real(token.x_fmt, x_word, 1) : 0.0;
+      x2_real = mx ? moving_real(token.x_fmt, x_word, 2) : 0.0;
+      x3_real = mx ? moving_real(token.x_fmt, x_word, 3) : 0.0;
       p_in_real = fp32_real(p_in);
       p_out_real = fp32_real(p_out);
       group_sum_real = mx ? group_real(wide, token.x_fmt == FmtE5M2X4,
           u_engine.u_array.sum_high[32'(probe_row_i)+1][probe_col_i],
-          u_engine.u_array.sum_low[32'(probe_row_i)+1][probe_col_i]) : 0.0;
+          u_engine.u_array.sum_low[32'(probe_row_i)+1][probe_col_i],
+          group_special(32'(probe_row_i)+1)) : 0.0;
     end
   end
 
-  function automatic real x_lane_real(input pe_fmt_e fmt, input logic [31:0] word,
+  function automatic real moving_real(input pe_fmt_e fmt, input logic [31:0] word,
                                       input int unsigned lane);
-    lane_x_t x;
-    x = decode_lane_x(fmt, lane_code(fmt, word, lane));
-    return wide_real(x.value) * (fmt == FmtE5M2X4 ? 2.0**-16 : 2.0**-9);
+    return x_lane_real(fmt == FmtE5M2X4, decode_lane_x(fmt, lane_code(fmt, word, lane)));
   endfunction
 
-  function automatic real group_real(input logic w_wide, input logic x_wide,
-                                     input logic [63:0] high, input logic [63:0] low);
-    return ((w_wide ? wide_real(high) * 2.0**16 : 0.0) + wide_real(low)) *
-        (w_wide ? 2.0**-16 : 2.0**-9) * (x_wide ? 2.0**-16 : 2.0**-9);
+  function automatic logic [2:0] group_special(input int unsigned row);
+    return u_engine.u_array.special_live[row] ?
+        u_engine.u_array.special[row][probe_col_i][2:0] : 3'd0;
   endfunction
 
   // The dequant unit of the PE's group: row 7 of 8
@@ -194,9 +181,8 @@ module traced_engine
     always_comb begin
       sum_real = active ? group_real(token.w_fmt == FmtE5M2X4, token.x_fmt == FmtE5M2X4,
           u_engine.u_array.sum_high[32'(row)+1][probe_col_i],
-          u_engine.u_array.sum_low[32'(row)+1][probe_col_i]) : 0.0;
-      scale_real = active
-          ? 2.0**($itor({24'd0, w_scale}) + $itor({24'd0, x_scale}) - 254.0) : 0.0;
+          u_engine.u_array.sum_low[32'(row)+1][probe_col_i], group_special(32'(row)+1)) : 0.0;
+      scale_real = active ? scales_real(w_scale, x_scale) : 0.0;
       p_in_real = fp32_real(p_in);
       p_out_real = fp32_real(p_out);
     end

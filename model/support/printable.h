@@ -1,0 +1,12 @@
+// Text from outside on its way to a terminal or a JSON file: one line of valid UTF-8.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace bwmm {
+
+// A control character becomes '?', a byte that is no UTF-8 the replacement character U+FFFD.
+std::string Printable(std::string_view text);
+
+}  // namespace bwmm
