@@ -29,15 +29,17 @@ std::string Hex(const std::vector<std::byte>& bytes) {
 }
 
 std::string ToText(const ReplayTensor& tensor) {
+  std::string shape;
+  for (const std::int64_t size : tensor.shape)
+    shape.append(shape.empty() ? "" : ",").append(std::to_string(size));
   std::string text =
-      fmt::format("tensor {} {} [{}] at {:#x} {}", tensor.name, NameOf(tensor.dtype),
-                  fmt::join(tensor.shape, ","), tensor.address,
-                  kContents[static_cast<int>(tensor.contents)]);
+      fmt::format("tensor {} {} [{}] at {:#x} {}", tensor.name, NameOf(tensor.dtype), shape,
+                  tensor.address, kContents[static_cast<int>(tensor.contents)]);
   if (tensor.contents == Contents::kBytes)
-    text += " " + Hex(tensor.bytes);
+    text += fmt::format(" {}", Hex(tensor.bytes));
   else if (tensor.contents != Contents::kUnwritten)
     text += fmt::format(" {}", tensor.seed);
-  return text + "\n";
+  return text;
 }
 
 class Parser {
@@ -174,7 +176,7 @@ std::string ToText(const ReplayProgram& program) {
   for (const auto& [key, value] : program.settings)
     text += fmt::format("set {}={}\n", key, value);
   for (const ReplayTensor& tensor : program.tensors)
-    text += ToText(tensor);
+    text += fmt::format("{}\n", ToText(tensor));
   for (int core = 0; core < 2; ++core) {
     std::optional<RegisterCondition> when;
     for (const ReplayStep& step : program.cores[core]) {
@@ -183,7 +185,7 @@ std::string ToText(const ReplayProgram& program) {
       else if (!step.when && when)
         text += fmt::format("always core{}\n", core);
       when = step.when;
-      text += isa::ToText(step.instruction) + "\n";
+      text += fmt::format("{}\n", isa::ToText(step.instruction));
     }
   }
   return text;

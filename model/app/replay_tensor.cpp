@@ -35,11 +35,10 @@ std::uint32_t Edge(const FloatLayout& f, Random& random) {
   const std::uint32_t top = ((1U << f.exponent_bits) - 1) << f.mantissa_bits;
   const std::uint32_t ones = (1U << f.mantissa_bits) - 1;
   const std::uint32_t magnitudes[] = {
-      0,       1,   ones,     1U << f.mantissa_bits, top - 1, top, top | 1,
-      top | ((ones + 1) / 2), top | ones};
+      0, 1, ones, 1U << f.mantissa_bits, top - 1, top, top | 1, top | ((ones + 1) / 2), top | ones};
   const std::uint64_t pick = random();
-  return magnitudes[pick % std::size(magnitudes)] |
-         static_cast<std::uint32_t>((pick >> 32) & 1) << sign;
+  return magnitudes[pick % std::size(magnitudes)] | static_cast<std::uint32_t>((pick >> 32) & 1)
+                                                        << sign;
 }
 
 std::uint32_t FloatCode(const FloatLayout& layout, bool edge, Random& random) {

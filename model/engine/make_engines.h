@@ -16,6 +16,9 @@ std::unique_ptr<TensorEngine> MakeTimingTensorEngine(const TensorEngineConfig& c
 // bits (0: zeros), which must not change anything.
 std::unique_ptr<TensorEngine> MakeRtlTensorEngine(const TensorEngineConfig& config, int x_seed = 0);
 
+// False in a build without RTL.
+bool HasRtl();
+
 std::unique_ptr<QuantizeMxEngine> MakeFastQuantizeMx();
 std::unique_ptr<QuantizeMxEngine> MakeRtlQuantizeMx();
 

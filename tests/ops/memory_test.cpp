@@ -62,8 +62,7 @@ TEST(Hbm, RejectsAddressesThatAreTakenOrNotAligned) {
   Hbm hbm(1 << 16);
   hbm.AllocateAt(0x400, "first", DType::kUint8, {100}, true);
   for (const std::uint64_t address : {0x0, 0x20, 0x3c0, 0x400, 0x440, 0xffc0, 0x20000}) {
-    EXPECT_THROW(hbm.AllocateAt(address, "second", DType::kUint8, {65}, true), SimError)
-        << address;
+    EXPECT_THROW(hbm.AllocateAt(address, "second", DType::kUint8, {65}, true), SimError) << address;
   }
   EXPECT_EQ(hbm.tensors().size(), 1U);
 }
