@@ -9,7 +9,8 @@
 namespace bwmm::engine {
 
 std::unique_ptr<TensorEngine> MakeFastTensorEngine(const TensorEngineConfig& config);
-// Commands carry no data and PSUM is not computed; the events are the same.
+// Commands carry no data and nothing is computed; the events are the same. PSUM holds what other
+// engines write there, integers on their way to an index among it.
 std::unique_ptr<TensorEngine> MakeTimingTensorEngine(const TensorEngineConfig& config);
 // Verilated: 128x128 and 32x64 arrays with 4096 PSUM words exist. Throws SimError for another
 // configuration, and always in a build without RTL. `x_seed` fills uninitialised state with random
