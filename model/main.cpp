@@ -18,6 +18,7 @@
 
 #include "model/app/layer_command.h"
 #include "model/app/list_command.h"
+#include "model/app/replay_command.h"
 #include "model/app/rerun_command.h"
 #include "model/app/tensor_command.h"
 #include "model/app/version.h"
@@ -129,6 +130,13 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
   q->add_option("--output", quantize.output, "write the x4 words");
   q->add_option("--scales", quantize.scales, "write the E8M0 scales");
   q->callback([&] { action = [&] { return app::RunQuantize(quantize); }; });
+
+  app::ReplayCommand replay;
+  CLI::App* rp = cli.add_subcommand("replay", "a program as text, run in every way and compared");
+  rp->add_option("file", replay.file, "a replay file")->required();
+  rp->add_option("--fidelity", replay.fidelity, "all, executor, fast, timing or rtl")
+      ->capture_default_str();
+  rp->callback([&] { action = [&] { return app::RunReplayCommand(replay); }; });
 
   std::string what;
   CLI::App* list = cli.add_subcommand("list", "models, variants, machines or counters");

@@ -28,7 +28,7 @@ FastTensorEngine::FastTensorEngine(const TensorEngineConfig& config, Compute com
       compute_(compute == Compute::kYes),
       check_(config, compute_),
       schedule_(config),
-      psum_(compute_ ? std::size_t{1} * config.psum_words * config.cols : 0) {}
+      psum_(std::size_t{1} * config.psum_words * config.cols) {}
 
 bool FastTensorEngine::CanPush() const {
   return pops_.size() < static_cast<std::size_t>(config_.queue_depth);
@@ -94,14 +94,12 @@ std::vector<Event> FastTensorEngine::TakeEvents() {
 }
 
 void FastTensorEngine::ReadPsum(int word, std::span<std::uint32_t> lanes) const {
-  Check(compute_, "a timing-only engine has no PSUM contents");
   Check(word >= 0 && word < config_.psum_words && std::ssize(lanes) == config_.cols,
         "a PSUM access is one row of all columns");
   std::copy_n(psum_.begin() + std::ptrdiff_t{word} * config_.cols, config_.cols, lanes.begin());
 }
 
 void FastTensorEngine::WritePsum(int word, std::span<const std::uint32_t> lanes) {
-  Check(compute_, "a timing-only engine has no PSUM contents");
   Check(word >= 0 && word < config_.psum_words && std::ssize(lanes) == config_.cols,
         "a PSUM access is one row of all columns");
   std::copy(lanes.begin(), lanes.end(), psum_.begin() + std::ptrdiff_t{word} * config_.cols);

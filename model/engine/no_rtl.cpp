@@ -5,6 +5,10 @@
 
 namespace bwmm::engine {
 
+bool HasRtl() {
+  return false;
+}
+
 std::unique_ptr<TensorEngine> MakeRtlTensorEngine(const TensorEngineConfig& /*config*/,
                                                   int /*x_seed*/) {
   throw SimError("fidelity rtl: this build has no RTL (BWMM_RTL=OFF), allowed fast and timing");

@@ -9,6 +9,10 @@
 
 namespace bwmm::engine {
 
+bool HasRtl() {
+  return true;
+}
+
 std::unique_ptr<TensorEngine> MakeRtlTensorEngine(const TensorEngineConfig& config, int x_seed) {
   constexpr int kPsumWords = 4096;
   if (config.psum_words != kPsumWords)

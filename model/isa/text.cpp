@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
+#include <cmath>
 
 namespace bwmm::isa {
 namespace {
@@ -25,14 +27,24 @@ constexpr std::array<std::string_view, std::variant_size_v<Body>> kOpcodes = {
     "core_barrier",
     "register_load"};
 
+// Nine digits tell any two values apart; only NaNs need their bits, "nan" is the canonical one.
+std::string Number(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value) && bits != kCanonicalNan)
+    return fmt::format("nan:{:#x}", bits);
+  return fmt::format("{:.9g}", value);
+}
+
 std::string Scalar(const ScalarArg& scalar) {
   if (const auto* value = std::get_if<float>(&scalar))
-    return fmt::format("{:.9g}", *value);
+    return Number(*value);
   return ToText(std::get<Operand>(scalar));
 }
 
-std::string_view NameOf(OutOfBounds oob) {
-  return oob == OutOfBounds::kSkip ? "skip" : "error";
+// The value a scalar that is not there has.
+bool IsZero(const ScalarArg& scalar) {
+  const auto* value = std::get_if<float>(&scalar);
+  return value != nullptr && std::bit_cast<std::uint32_t>(*value) == 0;
 }
 
 std::string Rows(std::string_view name, const std::optional<VectorOffset>& rows) {
@@ -59,17 +71,16 @@ struct Operands {
                        Optional("scale", i.scale));
   }
   std::string operator()(const MultiplyMoving& i) const {
-    return fmt::format("mode={} dst={}{}{} accumulate={}", NameOf(i.mode), ToText(i.dst),
-                       i.mode == PeMode::kTranspose ? "" : " moving=" + ToText(i.moving),
-                       Optional("scale", i.scale), i.accumulate);
+    return fmt::format("mode={} dst={} moving={}{} accumulate={}", NameOf(i.mode), ToText(i.dst),
+                       ToText(i.moving), Optional("scale", i.scale), i.accumulate);
   }
   std::string operator()(const QuantizeMx& i) const {
     return fmt::format("dst={} dst_scale={} src={} rule={}", ToText(i.dst), ToText(i.dst_scale),
-                       ToText(i.src), i.rule == ScaleRule::kX2 ? "x2" : "ocp");
+                       ToText(i.src), NameOf(i.rule));
   }
   std::string operator()(const ActivationOp& i) const {
-    return fmt::format("function={} dst={} src={} scale={:.9g}{}", NameOf(i.function),
-                       ToText(i.dst), ToText(i.src), i.scale, Optional("bias", i.bias));
+    return fmt::format("function={} dst={} src={} scale={}{}", NameOf(i.function), ToText(i.dst),
+                       ToText(i.src), Number(i.scale), Optional("bias", i.bias));
   }
   std::string operator()(const TensorTensor& i) const {
     return fmt::format("op={} dst={} a={} b={}", NameOf(i.op), ToText(i.dst), ToText(i.a),
@@ -78,7 +89,9 @@ struct Operands {
   std::string operator()(const TensorScalar& i) const {
     std::string second;
     if (i.op1)
-      second = fmt::format(" op1={} scalar1={}", NameOf(*i.op1), Scalar(i.scalar1));
+      second = fmt::format(" op1={}", NameOf(*i.op1));
+    if (i.op1 || !IsZero(i.scalar1))
+      second += " scalar1=" + Scalar(i.scalar1);
     return fmt::format("dst={} src={} op0={} scalar0={}{}", ToText(i.dst), ToText(i.src),
                        NameOf(i.op0), Scalar(i.scalar0), second);
   }
@@ -94,7 +107,7 @@ struct Operands {
     return fmt::format("dst={} src={}", ToText(i.dst), ToText(i.src));
   }
   std::string operator()(const Memset& i) const {
-    return fmt::format("dst={} value={:.9g}", ToText(i.dst), i.value);
+    return fmt::format("dst={} value={}", ToText(i.dst), Number(i.value));
   }
   std::string operator()(const Iota& i) const {
     return fmt::format("dst={} base={} partition_step={} free_step={}", ToText(i.dst), i.base,
@@ -133,32 +146,38 @@ std::string_view NameOf(AluOp op) {
   return kNames[static_cast<int>(op)];
 }
 
+std::string_view NameOf(OutOfBounds oob) {
+  return oob == OutOfBounds::kSkip ? "skip" : "error";
+}
+
+std::string_view NameOf(ScaleRule rule) {
+  return rule == ScaleRule::kX2 ? "x2" : "ocp";
+}
+
 std::string_view OpcodeOf(const Instruction& instruction) {
   return kOpcodes[instruction.body.index()];
 }
 
 std::string ToText(const Operand& operand) {
-  std::string text;
-  if (operand.memory == Memory::kHbm) {
-    text =
-        fmt::format("hbm+{:#x} {}[{}", operand.offset, NameOf(operand.dtype), operand.partitions);
-  } else {
-    text = fmt::format("{}[{}:{}]+{:#x} {}[{}", operand.memory == Memory::kSbuf ? "sbuf" : "psum",
-                       operand.partition, operand.partition + operand.partitions, operand.offset,
-                       NameOf(operand.dtype), operand.partitions);
-  }
-  if (operand.memory == Memory::kHbm && operand.partitions > 1)
-    text += fmt::format(":{}", operand.partition_stride);
+  // A dimension shows its stride where it differs from that of dense elements.
   std::int64_t dense = 1;
   std::string dims;
   for (int i = operand.rank - 1; i >= 0; --i) {
     const Dim& dim = operand.dims[i];
-    dims = (dim.stride == dense || dim.size == 1)
-               ? fmt::format(",{}{}", dim.size, dims)
-               : fmt::format(",{}:{}{}", dim.size, dim.stride, dims);
+    dims = dim.stride == dense ? fmt::format(",{}{}", dim.size, dims)
+                               : fmt::format(",{}:{}{}", dim.size, dim.stride, dims);
     dense *= dim.size;
   }
-  return text + dims + "]";
+  if (operand.memory != Memory::kHbm)
+    return fmt::format("{}[{}:{}]+{:#x} {}[{}{}]",
+                       operand.memory == Memory::kSbuf ? "sbuf" : "psum", operand.partition,
+                       operand.partition + operand.partitions, operand.offset,
+                       NameOf(operand.dtype), operand.partitions, dims);
+  // One dense row needs no stride.
+  const bool plain = operand.partitions == 1 && operand.partition_stride == dense;
+  return fmt::format("hbm+{:#x} {}[{}{}{}]", operand.offset, NameOf(operand.dtype),
+                     operand.partitions, plain ? "" : fmt::format(":{}", operand.partition_stride),
+                     dims);
 }
 
 std::string ToText(const Instruction& instruction) {

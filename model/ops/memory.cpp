@@ -7,27 +7,52 @@
 #include "model/support/sim_error.h"
 
 namespace bwmm::ops {
+namespace {
+
+constexpr std::uint64_t kLine = 64;
+
+std::uint64_t LinesOf(std::uint64_t bytes) {
+  return (std::max<std::uint64_t>(bytes, 1) + kLine - 1) / kLine * kLine;
+}
+
+}  // namespace
 
 HbmTensor& Hbm::Allocate(std::string name, DType dtype, std::vector<std::int64_t> shape,
                          bool with_data) {
+  return AllocateAt(next_, std::move(name), dtype, std::move(shape), with_data);
+}
+
+HbmTensor& Hbm::AllocateAt(std::uint64_t address, std::string name, DType dtype,
+                           std::vector<std::int64_t> shape, bool with_data) {
   std::uint64_t bytes = SizeOf(dtype);
   for (const std::int64_t size : shape)
     bytes *= static_cast<std::uint64_t>(size);
-  if (next_ + bytes > capacity_) {
+  if (address > capacity_ || bytes > capacity_ - address) {
     throw SimError("hbm: tensor {} of {} bytes does not fit, {} of {} bytes are free", name, bytes,
-                   capacity_ - std::min(next_, capacity_), capacity_);
+                   capacity_ - std::min(address, capacity_), capacity_);
   }
+  // At least one line apart, so that empty tensors have addresses of their own.
+  const std::uint64_t end = address + LinesOf(bytes);
+  const auto after = tensors_.upper_bound(address);
+  const HbmTensor* before = after == tensors_.begin() ? nullptr : std::prev(after)->second.get();
+  if (address == 0 || address % kLine != 0)
+    throw SimError("hbm: tensor {} at {:#x}, allowed are multiples of {:#x} above 0", name, address,
+                   kLine);
+  if (before != nullptr && before->address + LinesOf(before->bytes) > address)
+    throw SimError("hbm: tensor {} at {:#x} overlaps tensor {}", name, address, before->name);
+  if (after != tensors_.end() && after->first < end)
+    throw SimError("hbm: tensor {} at {:#x} overlaps tensor {}", name, address,
+                   after->second->name);
   auto tensor = std::make_unique<HbmTensor>();
   tensor->name = std::move(name);
   tensor->dtype = dtype;
   tensor->shape = std::move(shape);
-  tensor->address = next_;
+  tensor->address = address;
   tensor->bytes = bytes;
   if (with_data)
     tensor->data.resize(bytes);
-  // At least one line apart, so that empty tensors have addresses of their own.
-  next_ += (std::max<std::uint64_t>(bytes, 1) + 63) / 64 * 64;
-  return *tensors_.emplace(tensor->address, std::move(tensor)).first->second;
+  next_ = std::max(next_, end);
+  return *tensors_.emplace(address, std::move(tensor)).first->second;
 }
 
 HbmTensor& Hbm::Find(std::uint64_t address, std::uint64_t bytes) {

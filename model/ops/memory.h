@@ -39,6 +39,9 @@ class Hbm {
   // Addresses are 64-byte aligned and tensors never overlap. SimError when the stack is full.
   HbmTensor& Allocate(std::string name, DType dtype, std::vector<std::int64_t> shape,
                       bool with_data);
+  // The same at an address of the caller's choice; SimError when it is not free or not aligned.
+  HbmTensor& AllocateAt(std::uint64_t address, std::string name, DType dtype,
+                        std::vector<std::int64_t> shape, bool with_data);
 
   // The tensor that holds all of [address, address + bytes); SimError naming the access otherwise.
   HbmTensor& Find(std::uint64_t address, std::uint64_t bytes);

@@ -48,6 +48,25 @@ TEST(Hbm, FindsTheTensorThatHoldsAllBytes) {
   EXPECT_EQ(hbm.At(b.address, 20), nullptr);
 }
 
+TEST(Hbm, TensorsLieWhereTheyAreToldTo) {
+  Hbm hbm(1 << 16);
+  const HbmTensor& high = hbm.AllocateAt(0x400, "high", DType::kUint8, {100}, true);
+  const HbmTensor& low = hbm.AllocateAt(0x380, "low", DType::kUint8, {128}, true);
+  EXPECT_EQ(high.address, 0x400U);
+  EXPECT_EQ(low.address, 0x380U);
+  EXPECT_EQ(hbm.Allocate("next", DType::kUint8, {1}, true).address, 0x480U);
+  EXPECT_EQ(&hbm.Find(0x3ff, 1), &low);
+}
+
+TEST(Hbm, RejectsAddressesThatAreTakenOrNotAligned) {
+  Hbm hbm(1 << 16);
+  hbm.AllocateAt(0x400, "first", DType::kUint8, {100}, true);
+  for (const std::uint64_t address : {0x0, 0x20, 0x3c0, 0x400, 0x440, 0xffc0, 0x20000}) {
+    EXPECT_THROW(hbm.AllocateAt(address, "second", DType::kUint8, {65}, true), SimError) << address;
+  }
+  EXPECT_EQ(hbm.tensors().size(), 1U);
+}
+
 TEST(Hbm, RejectsWhatNoTensorHolds) {
   Hbm hbm(1024);
   const HbmTensor& a = hbm.Allocate("a", DType::kFp32, {10, 3}, true);

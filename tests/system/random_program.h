@@ -1,173 +1,194 @@
-// Random two-core programs on overlapping tiles: every pair of engines, DMA both ways, gathers,
-// meetings. Both cores run the same sequence of opcodes; operands depend on the core.
+// Random two-core programs over the whole instruction set, as data.
+//
+//   both cores   load every slot, PSUM and the control columns
+//                phases of own steps, with a sendrecv between some, ended by a barrier
+//                store SBUF, PSUM and the control columns
+//
+// They are legal on the machine they are made for, read nothing unwritten, and the cores are
+// ordered wherever they meet in HBM: each writes its own tensor and its half of a shared one, which
+// both read after a barrier.
 #pragma once
 
-#include <random>
-#include <string>
-#include <vector>
+#include <cstring>
 
-#include "model/isa/sink.h"
-#include "tests/system/program_parts.h"
+#include "model/system/machine.h"
+#include "tests/system/random_compute.h"
+#include "tests/system/random_control.h"
+#include "tests/system/random_dma.h"
+#include "tests/system/random_matmul.h"
 
 namespace bwmm::test {
 
-struct RandomTensors {
-  static constexpr int kPhases = 4;
-  static constexpr std::int64_t kColumns = 512;
-
-  RandomTensors(unsigned seed, bool with_data)
-      : seed(seed),
-        source(hbm.Allocate("source", DType::kBf16, {256, kColumns}, with_data)),
-        index(hbm.Allocate("index", DType::kInt32, {128, 1}, true)) {
-    // Indices first: they are the same with and without data.
-    std::mt19937 random(seed);
-    std::vector<std::int32_t> rows;
-    for (int i = 0; i < 128; ++i)
-      rows.push_back(random() % 5 == 0 ? -1 : static_cast<std::int32_t>(random() % 256));
-    FillInt32(index, rows);
-    FillBf16(source, random);
-    for (int p = 0; p < kPhases; ++p)
-      outputs.push_back(
-          &hbm.Allocate("out" + std::to_string(p), DType::kBf16, {256, kColumns}, with_data));
+class RandomProgram {
+ public:
+  RandomProgram(unsigned seed, const std::string& machine)
+      : layout_(seed, program_),
+        shared_(seed),
+        limits_(LimitsOf(LoadMachine(machine))),
+        cores_{RandomCore{0, layout_, limits_, Dice(2 * seed), program_.cores[0]},
+               RandomCore{1, layout_, limits_, Dice(2 * seed + 1), program_.cores[1]}} {
+    program_.machine = machine;
+    // A small SBUF is quick to make and to compare; some programs have all of it.
+    if (seed % 20 != 0)
+      program_.settings = {{"machine.sbuf.reserved_bytes", "0"},
+                           {"machine.sbuf.bytes", std::to_string(kSbufBytes)}};
+    MakeControl();
   }
 
-  const unsigned seed;
-  ops::Hbm hbm;
-  ops::HbmTensor& source;
-  ops::HbmTensor& index;
-  std::vector<ops::HbmTensor*> outputs;  // one per phase
-};
-
-// One core's kernel.
-class RandomKernel {
- public:
-  RandomKernel(const RandomTensors& tensors, isa::Sink& sink)
-      : t_(tensors),
-        sink_(sink),
-        core_(sink.core()),
-        shared_(tensors.seed * 2 + 1),
-        own_(tensors.seed * 1000 + core_) {}
-
-  void Run() {
-    constexpr int kSteps = 40;
-    Prepare();
-    for (ops::HbmTensor* out : t_.outputs) {
-      for (int step = 0; step < kSteps; ++step)
-        Step();
-      sink_.Emit(Engine::kSync, isa::DmaCopy{.dst = Rows(*out, 128 * core_, 128),
-                                             .src = SbufTile(kBf16, 0, 128, t_.kColumns)});
-      sink_.Emit(Engine::kGpSimd, isa::CoreBarrier{.data = Rows(*out, 0, 256)});
-      sink_.Emit(Engine::kSync, isa::DmaCopy{.dst = SbufTile(kBf16, 2048, 128, t_.kColumns),
-                                             .src = Rows(*out, 128 * (1 - core_), 128)});
+  app::ReplayProgram Make() {
+    constexpr int kPhases = 4;
+    constexpr int kSegments = 3;
+    for (RandomCore& core : cores_)
+      Load(core);
+    for (int phase = 0; phase < kPhases; ++phase) {
+      for (int segment = 0; segment < kSegments; ++segment) {
+        for (RandomCore& core : cores_)
+          Segment(core);
+        SendRecv();
+      }
+      Barrier();
     }
+    for (RandomCore& core : cores_)
+      Store(core);
+    return program_;
   }
 
  private:
-  static constexpr DType kBf16 = DType::kBf16;
-  static constexpr std::uint64_t kIndexAt = 16384;
-
-  static int Pick(std::mt19937& random, int count) { return static_cast<int>(random() % count); }
-
-  // A tile somewhere in the first 4 KiB of each partition.
-  Operand AnyTile(std::int64_t partitions, std::int64_t free) {
-    const int places = static_cast<int>(128 / partitions);
-    const int partition = Pick(own_, places) * static_cast<int>(partitions);
-    return SbufTile(kBf16, Pick(own_, 48) * 64, partitions, free, partition);
-  }
-  Operand AnyPsum(std::int64_t free) {
-    return PsumTile(DType::kFp32, Pick(own_, 4) * 1024, 128, free);
-  }
-
-  void Prepare() {
-    sink_.Emit(Engine::kVector, isa::Memset{.dst = SbufTile(kBf16, 0, 128, 4096), .value = 0.5f});
-    sink_.Emit(Engine::kSync, isa::DmaCopy{.dst = SbufTile(DType::kInt32, kIndexAt, 128, 1),
-                                           .src = Rows(t_.index, 0, 128)});
-    sink_.Emit(Engine::kSync, isa::DmaCopy{.dst = SbufTile(kBf16, 0, 128, t_.kColumns),
-                                           .src = Rows(t_.source, 128 * core_, 128)});
-    sink_.Emit(Engine::kVector,
-               isa::Memset{.dst = PsumTile(DType::kFp32, 0, 128, 1536), .value = 1.0f});
+  // Column 0: rows of small tables. 1: some out of bounds. 2: a permutation. 3: loop counts.
+  void MakeControl() {
+    constexpr std::array kOut = {-1L, 1000L, std::int64_t{INT32_MIN}, std::int64_t{INT32_MAX}};
+    for (int lane = 0; lane < 128; ++lane) {
+      auto& row = loaded_[lane];
+      row[0] = static_cast<std::int32_t>(shared_.Below(16));
+      row[1] = static_cast<std::int32_t>(shared_.OneIn(4) ? shared_.Of(kOut) : shared_.Below(64));
+      row[2] = (lane * 37 + 11) % 128;
+      for (int column = 3; column < kControlColumns; ++column)
+        row[column] = static_cast<std::int32_t>(shared_.Below(4));
+    }
+    app::ReplayTensor& tensor = program_.tensors.back();
+    tensor.contents = app::Contents::kBytes;
+    tensor.bytes.resize(sizeof loaded_);
+    std::memcpy(tensor.bytes.data(), loaded_.data(), sizeof loaded_);
   }
 
-  void Step() {
-    constexpr std::int64_t kPartitions[] = {32, 64, 128};
-    constexpr std::int64_t kFree[] = {16, 64, 200};
-    const std::int64_t partitions = kPartitions[Pick(shared_, 3)];
-    const std::int64_t free = kFree[Pick(shared_, 3)];
-    const Operand a = AnyTile(partitions, free), b = AnyTile(partitions, free);
-    const Operand dst = AnyTile(partitions, free);
-    const Operand column = AnyTile(128, 64);
-    switch (Pick(shared_, 10)) {
+  void Load(RandomCore& core) {
+    for (int slot = 0; slot < kSlots; ++slot) {
+      const DType type = kSlotTypes[slot];
+      core.Emit(Engine::kSync, isa::DmaCopy{.dst = DenseTile(Memory::kSbuf, type, slot * kSlotBytes,
+                                                             128, kSlotBytes / SizeOf(type)),
+                                            .src = DenseRows(layout_.inputs[slot], type, 128)});
+    }
+    core.Emit(Engine::kSync, isa::DmaCopy{.dst = DenseTile(Memory::kSbuf, DType::kInt32, kControlAt,
+                                                           128, kControlColumns),
+                                          .src = DenseRows(layout_.control, DType::kInt32, 128)});
+    for (int lane = 0; lane < 128; ++lane) {
+      for (int column = 0; column < kControlColumns; ++column)
+        core.control[lane][column] = loaded_[lane][column];
+    }
+    // All of PSUM from one slot, again and again.
+    Operand slot = DenseTile(Memory::kSbuf, DType::kFp32, 0, 128, kSlotBytes / 4);
+    slot.rank = 2;
+    slot.dims[1] = slot.dims[0];
+    slot.dims[0] = {.size = kPsumBytes / kSlotBytes, .stride = 0};
+    core.Emit(Engine::kVector,
+              isa::TensorCopy{.dst = DenseTile(Memory::kPsum, DType::kFp32, 0, 128, kPsumBytes / 4),
+                              .src = slot});
+  }
+
+  void Segment(RandomCore& core) {
+    for (std::int64_t n = 4 + core.dice.Below(4); n > 0; --n) {
+      if (core.dice.OneIn(12))
+        RandomControl(core).Loop(loaded_, [&] { Own(core); });
+      else if (core.dice.OneIn(6))
+        RandomControl(core).Step(loaded_);
+      else
+        Own(core);
+    }
+  }
+  static void Own(RandomCore& core) {
+    switch (core.dice.Below(5)) {
       case 0:
-        sink_.Emit(Engine::kVector,
-                   isa::TensorTensor{.op = isa::AluOp::kMax, .dst = dst, .a = a, .b = b});
-        return;
       case 1:
-        sink_.Emit(Engine::kGpSimd,
-                   isa::TensorTensor{.op = isa::AluOp::kMin, .dst = dst, .a = a, .b = b});
-        return;
+        return RandomCompute(core).Step();
       case 2:
-        sink_.Emit(Engine::kScalar,
-                   isa::ActivationOp{.function = Activation::kSigmoid, .dst = dst, .src = a});
-        return;
-      case 3:
-        return Matmul();
-      case 4:
-        sink_.Emit(Engine::kVector, isa::TensorCopy{.dst = column, .src = AnyPsum(64)});
-        return;
-      case 5:
-        sink_.Emit(Engine::kScalar, isa::TensorCopy{.dst = AnyPsum(64), .src = column});
-        return;
-      case 6:
-        sink_.Emit(Engine::kSync, isa::DmaCopy{.dst = Apart(dst, a), .src = a});
-        return;
-      case 7:
-        return Gather(column);
-      case 8:
-        sink_.Emit(
-            Engine::kSync,
-            isa::SendRecv{
-                .dst = Apart(dst, a), .src = a, .peer = 1 - core_, .pipe_id = Pick(shared_, 2)});
-        return;
+        return RandomMatmul(core).Step();
       default:
-        sink_.Emit(Engine::kVector, isa::TensorScalar{.dst = dst, .src = a, .scalar0 = 0.75f});
+        return RandomDma(core).Step();
     }
   }
 
-  void Matmul() {
-    sink_.Emit(Engine::kTensor, isa::LoadStationary{.stationary = AnyTile(128, 128)});
-    for (int i = Pick(shared_, 3); i >= 0; --i)
-      sink_.Emit(Engine::kTensor, isa::MultiplyMoving{.dst = AnyPsum(100),
-                                                      .moving = AnyTile(128, 100),
-                                                      .accumulate = Pick(own_, 2) == 0});
+  void SendRecv() {
+    if (shared_.OneIn(3))
+      return;
+    const int pipe = static_cast<int>(shared_.Below(4));
+    if (shared_.OneIn(4))
+      return ExchangeControl(pipe);
+    const auto type = static_cast<DType>(shared_.Below(static_cast<int>(DType::kUint32) + 1));
+    const std::int64_t rows = shared_.Of({1, 17, 32, 128}), free = shared_.Of({1, 6, 64, 100});
+    for (RandomCore& core : cores_) {
+      const Operand src = core.Sbuf(type, rows, free, Use::kRead, false, true);
+      Operand dst = core.Sbuf(type, rows, free, Use::kWrite, false, true);
+      while (!Apart(src, dst))
+        dst = core.Sbuf(type, rows, free, Use::kWrite, false, true);
+      core.Emit(Engine::kSync,
+                isa::SendRecv{.dst = dst, .src = src, .peer = 1 - core.core, .pipe_id = pipe});
+    }
+  }
+  void ExchangeControl(int pipe) {
+    const int from = static_cast<int>(shared_.Below(4));
+    const int to = 4 + static_cast<int>(shared_.Below(4));
+    for (RandomCore& core : cores_)
+      core.Emit(Engine::kSync, isa::SendRecv{.dst = core.Column(to),
+                                             .src = core.Column(from),
+                                             .peer = 1 - core.core,
+                                             .pipe_id = pipe});
+    for (int lane = 0; lane < 128; ++lane) {
+      for (const int core : {0, 1})
+        cores_[core].SetControl(lane, to, cores_[1 - core].control[lane][from]);
+    }
   }
 
-  void Gather(const Operand& dst) {
-    Operand src = Rows(t_.source, 0, 128);
-    src.dims[0].size = 64;
-    isa::DmaCopy gather{.dst = dst, .src = src};
-    gather.gather = isa::VectorOffset{.index = SbufTile(DType::kInt32, kIndexAt, 128, 1),
-                                      .rows = 256,
-                                      .row_stride = t_.kColumns,
-                                      .oob = isa::OutOfBounds::kSkip};
-    sink_.Emit(Engine::kGpSimd, gather);
+  void Barrier() {
+    for (RandomCore& core : cores_) {
+      core.Emit(Engine::kGpSimd,
+                isa::CoreBarrier{.data = DenseRows(layout_.shared, DType::kBf16, 1)});
+      core.half_is_mine = !core.half_is_mine;
+    }
   }
 
-  // A DMA's destination is not its source.
-  Operand Apart(Operand dst, const Operand& src) {
-    while (dst.offset < src.offset + src.span_bytes() && src.offset < dst.offset + dst.span_bytes())
-      dst = AnyTile(src.partitions, src.free_size());
-    return dst;
+  void Store(RandomCore& core) {
+    const int c = core.core;
+    core.Emit(
+        Engine::kSync,
+        isa::DmaCopy{.dst = DenseRows(layout_.sbuf_dump[c], DType::kUint32, 128),
+                     .src = DenseTile(Memory::kSbuf, DType::kUint32, 0, 128, kDataBytes / 4)});
+    core.Emit(Engine::kSync,
+              isa::DmaCopy{.dst = DenseRows(layout_.control_dump[c], DType::kInt32, 128),
+                           .src = DenseTile(Memory::kSbuf, DType::kInt32, kControlAt, 128,
+                                            kControlColumns)});
+    constexpr std::int64_t kBank = 512;
+    const Operand staging = DenseTile(Memory::kSbuf, DType::kFp32, kStagingAt, 128, kBank);
+    for (std::int64_t bank = 0; bank < kPsumBytes / 4 / kBank; ++bank) {
+      core.Emit(Engine::kVector, isa::TensorCopy{.dst = staging,
+                                                 .src = DenseTile(Memory::kPsum, DType::kFp32,
+                                                                  4 * kBank * bank, 128, kBank)});
+      Operand rows = DenseRows(layout_.psum_dump[c], DType::kFp32, 128);
+      rows.offset += static_cast<std::uint64_t>(4 * kBank * bank);
+      rows.dims[0].size = kBank;
+      core.Emit(Engine::kSync, isa::DmaCopy{.dst = rows, .src = staging});
+    }
   }
 
-  const RandomTensors& t_;
-  isa::Sink& sink_;
-  const int core_;
-  std::mt19937 shared_;  // what both cores must agree on
-  std::mt19937 own_;     // what may differ
+  app::ReplayProgram program_;
+  RandomLayout layout_;
+  Dice shared_;  // what both cores agree on
+  isa::Limits limits_;
+  std::array<std::array<std::int32_t, kControlColumns>, 128> loaded_{};
+  std::array<RandomCore, 2> cores_;
 };
 
-inline void RandomProgram(const RandomTensors& tensors, isa::Sink& sink) {
-  RandomKernel(tensors, sink).Run();
+inline app::ReplayProgram MakeRandomProgram(unsigned seed) {
+  return RandomProgram(seed, seed % 4 == 3 ? "trn2" : "trn3").Make();
 }
 
 }  // namespace bwmm::test

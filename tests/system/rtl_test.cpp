@@ -4,7 +4,6 @@
 
 #include "model/system/machine.h"
 #include "tests/system/mx_program.h"
-#include "tests/system/random_program.h"
 #include "tests/system/two_core_program.h"
 
 namespace bwmm {
@@ -53,15 +52,6 @@ TEST(RtlMachine, EqualsFastOnTheTwoCoreProgram) {
 TEST(RtlMachine, EqualsFastOnMxAndTransposes) {
   test::MxTensors rtl(true), fast(true);
   ExpectRtlEqualsFast(rtl, fast, test::MxProgram, {"product", "transposed"});
-}
-
-TEST(RtlMachine, EqualsFastOnRandomPrograms) {
-  // In the last one two dependencies of an instruction become visible at one tick.
-  for (const unsigned seed : {100u, 101u, 102u, 1180u}) {
-    SCOPED_TRACE(seed);
-    test::RandomTensors rtl(seed, true), fast(seed, true);
-    ExpectRtlEqualsFast(rtl, fast, test::RandomProgram, {"out0", "out3"});
-  }
 }
 
 }  // namespace
