@@ -4,6 +4,7 @@
 
 #include <cfenv>
 #include <functional>
+#include <initializer_list>
 #include <string>
 
 #include "model/ops/executor.h"
