@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <iterator>
@@ -43,6 +45,26 @@ TEST(WriteFile, FollowsALink) {
   WriteFileAtomically(link, {BytesOf("new")});
   EXPECT_TRUE(fs::is_symlink(link));
   EXPECT_EQ(TextIn(path), "new");
+}
+
+TEST(WriteFile, FollowsALinkToAFileThatIsNotThere) {
+  const TempDir dir;
+  const fs::path link = dir / "link";
+  fs::create_symlink("out.txt", link);
+  WriteFileAtomically(link, {BytesOf("new")});
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(TextIn(dir / "out.txt"), "new");
+}
+
+TEST(WriteFile, RejectsAFullDevice) {
+  // A node of our own, so that the host keeps its /dev/full whatever goes wrong.
+  const TempDir dir;
+  const fs::path full = dir / "full";
+  if (::mknod(full.c_str(), S_IFCHR | 0666, makedev(1, 7)) != 0 ||
+      ::access(full.c_str(), W_OK) != 0)
+    GTEST_SKIP() << "this container makes no devices";
+  EXPECT_THROW(WriteFileAtomically(full, {BytesOf("x")}), SimError);
+  EXPECT_TRUE(fs::is_character_file(full));
 }
 
 TEST(WriteFile, WritesIntoAPipeAndKeepsIt) {
