@@ -55,25 +55,25 @@ class Product {
   }
 
   // A scale group, or one row: products summed without a rounding of the machine.
-  Outcome Group(int first) const {
+  ChainValue Group(int first) const {
     double sum = 0;
     double magnitude = 0;
     for (int r = first; r < first + given_.group_rows; ++r) {
       sum += w_[r] * x_[r];
       magnitude += std::fabs(w_[r] * x_[r]);
     }
-    Outcome outcome = Exactly(sum);
+    ChainValue outcome = KnownValue(sum);
     if (given_.group_rows == 1 || !outcome.finite)
       return outcome;
     outcome.error = given_.group_rows * 0x1p-53 * magnitude;  // of the sum in double
     return Rounded(outcome, kToFp32);
   }
 
-  Outcome InOrder() const {
-    Outcome psum;
+  ChainValue InOrder() const {
+    ChainValue psum;
     for (int first = 0; first < given_.k; first += given_.pass_rows) {
       const int last = std::min(first + given_.pass_rows, given_.k);
-      Outcome p;
+      ChainValue p;
       for (int r = first; r < last; r += given_.group_rows)
         p = Rounded(Sum(p, Group(r)), kToFp32);
       psum = first == 0 ? p : Rounded(Sum(psum, p), kToFp32);

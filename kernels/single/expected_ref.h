@@ -1,13 +1,13 @@
 // One element of a product as a matmul_ref.h judge expects it. Standard library only.
 #pragma once
 
+#include "kernels/single/chain_value_ref.h"
 #include "kernels/single/matmul_ref.h"
-#include "kernels/single/outcome_ref.h"
 
 namespace bwmm::reference {
 
 struct Expected {
-  Outcome outcome;
+  ChainValue outcome;
   double bound = 0;        // of |got - outcome.value|; 0: outcome.error counts
   bool has_answer = true;  // no operand made it NaN
 };

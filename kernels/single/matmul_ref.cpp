@@ -19,7 +19,7 @@ std::vector<double> Transposed(const std::vector<double>& rows, int k, int colum
 }
 
 // What kind of answer was right, and what came.
-std::string KindRule(const Outcome& expected, double got) {
+std::string KindRule(const ChainValue& expected, double got) {
   if (std::isfinite(got))
     return "a number where the reference leaves the range";
   if (expected.finite)
@@ -28,7 +28,7 @@ std::string KindRule(const Outcome& expected, double got) {
   return "another of +Inf, -Inf and NaN than the reference";
 }
 
-double OnlyValue(const Outcome& outcome) {
+double OnlyValue(const ChainValue& outcome) {
   if (outcome.finite)
     return outcome.value;
   if (outcome.nan)
@@ -43,7 +43,7 @@ class Tally {
   void Row(double largest) { row_largest_ = largest; }
 
   void Add(int row, int column, const Expected& expected, double got) {
-    const Outcome& outcome = expected.outcome;
+    const ChainValue& outcome = expected.outcome;
     const double bound = std::max(expected.bound, outcome.error);
     if (expected.has_answer)
       ++result_.count;

@@ -4,7 +4,7 @@
 // mode), each at most 2^-24 of the sum of magnitudes, plus 2^-149 each where results are subnormal;
 // by one more for every pass that joins another in PSUM, and by one to bf16 where PSUM is that.
 // Where a partial sum must or may leave fp32's range, the order of rows, groups and passes decides
-// whether Inf, NaN or a number is right (outcome_ref.h).
+// whether Inf, NaN or a number is right (chain_value_ref.h).
 #pragma once
 
 #include <vector>

@@ -8,7 +8,7 @@
 
 namespace bwmm::reference {
 
-struct Outcome {
+struct ChainValue {
   bool finite = true;  // may be a number: value, to `error`
   double value = 0;
   double error = 0;
@@ -29,9 +29,9 @@ inline constexpr RoundTo kToFp32 = {0x1p-24, 0x1p-150, 0x1.ffffffp127};
 inline constexpr RoundTo kToBf16 = {0x1p-8, 0x1p-134, 0x1.ffp127};
 
 // A number, Inf or NaN that is known.
-Outcome Exactly(double value);
+ChainValue KnownValue(double value);
 // The sum, not rounded.
-Outcome Sum(const Outcome& a, const Outcome& b);
-Outcome Rounded(Outcome outcome, const RoundTo& format);
+ChainValue Sum(const ChainValue& a, const ChainValue& b);
+ChainValue Rounded(ChainValue outcome, const RoundTo& format);
 
 }  // namespace bwmm::reference

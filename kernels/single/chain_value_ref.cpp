@@ -1,11 +1,11 @@
-#include "kernels/single/outcome_ref.h"
+#include "kernels/single/chain_value_ref.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace bwmm::reference {
 
-bool Outcome::Allows(double got, double bound) const {
+bool ChainValue::Allows(double got, double bound) const {
   if (std::isnan(got))
     return nan;
   if (std::isinf(got))
@@ -13,8 +13,8 @@ bool Outcome::Allows(double got, double bound) const {
   return finite && std::fabs(got - value) <= bound;
 }
 
-Outcome Exactly(double value) {
-  Outcome outcome;
+ChainValue KnownValue(double value) {
+  ChainValue outcome;
   outcome.finite = std::isfinite(value);
   outcome.value = outcome.finite ? value : 0;
   outcome.nan = std::isnan(value);
@@ -23,8 +23,8 @@ Outcome Exactly(double value) {
   return outcome;
 }
 
-Outcome Sum(const Outcome& a, const Outcome& b) {
-  Outcome sum;
+ChainValue Sum(const ChainValue& a, const ChainValue& b) {
+  ChainValue sum;
   sum.finite = a.finite && b.finite;
   if (sum.finite) {
     sum.value = a.value + b.value;
@@ -39,7 +39,7 @@ Outcome Sum(const Outcome& a, const Outcome& b) {
   return sum;
 }
 
-Outcome Rounded(Outcome outcome, const RoundTo& format) {
+ChainValue Rounded(ChainValue outcome, const RoundTo& format) {
   if (!outcome.finite)
     return outcome;
   const double lowest = outcome.value - outcome.error;
