@@ -11,7 +11,8 @@ Forms of a trace (CSV with a header, or JSON lines, by the first character that 
                                                      serving engine logs its batches
   long   token,slot,expert,weight                    one line a slot; slot and weight may be missing
 
-Names may differ as the table KEYS of routing_trace.py says. A column or key `layer` is chosen from by --layer.
+Names may differ as the table KEYS of routing_trace.py says. A column or key `layer` is chosen from
+by --layer.
 Tokens of lists are renumbered in the order of the file: engines number those of each step from 0.
 Long traces are renumbered too, a new token beginning where token (or step) changes. Weights are 1/k
 where a trace has none.

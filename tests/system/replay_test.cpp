@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "model/app/replay_file.h"
 #include "model/engine/make_engines.h"
 #include "model/support/sim_error.h"
@@ -24,7 +26,7 @@ TEST(Replay, GivesBackWhatWasWritten) {
   }
 }
 
-constexpr const char* kProgram = R"(bwmm replay 1
+constexpr std::string_view kText = R"(bwmm replay 1
 machine trn3
 set machine.sbuf.bytes=16384
 # Two values and a sum.
@@ -32,16 +34,20 @@ tensor x float32 [1,2] at 0x40 hex 0000803f00000040
 tensor n int32 [1,1] at 0x80 hex 02000000
 tensor y float32 [1,2] at 0xc0 unwritten
      0 core0 sync register_load src=hbm+0x80 int32[1,1]
-     1 core0 sync dma_copy dst=sbuf[0:1]+0x0 float32[1,2] src=hbm+0x40 float32[1,2]
+     1 core0 sync dma_copy dst=TILE src=hbm+0x40 float32[1,2]
 when core0 0 > 0
-     2 core0 vector tensor_tensor op=add dst=sbuf[0:1]+0x0 float32[1,2] a=sbuf[0:1]+0x0 float32[1,2] b=sbuf[0:1]+0x0 float32[1,2]
+     2 core0 vector tensor_tensor op=add dst=TILE a=TILE b=TILE
 when core0 0 > 1
-     3 core0 vector tensor_tensor op=add dst=sbuf[0:1]+0x0 float32[1,2] a=sbuf[0:1]+0x0 float32[1,2] b=sbuf[0:1]+0x0 float32[1,2]
+     3 core0 vector tensor_tensor op=add dst=TILE a=TILE b=TILE
 when core0 0 > 2
-     4 core0 vector tensor_tensor op=add dst=sbuf[0:1]+0x0 float32[1,2] a=sbuf[0:1]+0x0 float32[1,2] b=sbuf[0:1]+0x0 float32[1,2]
+     4 core0 vector tensor_tensor op=add dst=TILE a=TILE b=TILE
 always core0
-     5 core0 sync dma_copy dst=hbm+0xc0 float32[1,2] src=sbuf[0:1]+0x0 float32[1,2]
+     5 core0 sync dma_copy dst=hbm+0xc0 float32[1,2] src=TILE
 )";
+
+// TILE is one tile of two values.
+const std::string kProgram =
+    std::regex_replace(std::string(kText), std::regex("TILE"), "sbuf[0:1]+0x0 float32[1,2]");
 
 TEST(Replay, RunsWhatTheRegisterSays) {
   // [1, 2] doubled twice: a third time would need a value above 2.
