@@ -34,8 +34,16 @@ std::uint32_t Edge(const FloatLayout& f, Random& random) {
   const int sign = f.exponent_bits + f.mantissa_bits;
   const std::uint32_t top = ((1U << f.exponent_bits) - 1) << f.mantissa_bits;
   const std::uint32_t ones = (1U << f.mantissa_bits) - 1;
-  const std::uint32_t magnitudes[] = {
-      0, 1, ones, 1U << f.mantissa_bits, top - 1, top, top | 1, top | ((ones + 1) / 2), top | ones};
+  const std::uint32_t magnitudes[] = {0,
+                                      1,
+                                      ones,
+                                      1U << f.mantissa_bits,
+                                      top - 1,
+                                      top,
+                                      top | 1,
+                                      top | ((ones + 1) / 2),
+                                      top | (ones - 1),  // of e4m3fn the largest number
+                                      top | ones};
   const std::uint64_t pick = random();
   return magnitudes[pick % std::size(magnitudes)] | static_cast<std::uint32_t>((pick >> 32) & 1)
                                                         << sign;

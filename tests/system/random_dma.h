@@ -41,16 +41,18 @@ class RandomDma {
  private:
   static constexpr std::array kQueues = {Engine::kSync, Engine::kGpSimd};
 
-  // A destination that shares no byte with what is read.
-  Operand Target(DType dtype, std::int64_t rows, std::int64_t free, Memory memory,
-                 const std::vector<Operand>& sources) {
-    for (;;) {
+  // A destination that shares no byte with what is read, where one is found.
+  std::optional<Operand> Target(DType dtype, std::int64_t rows, std::int64_t free, Memory memory,
+                                const std::vector<Operand>& sources) {
+    constexpr int kTries = 50;
+    for (int i = 0; i < kTries; ++i) {
       const Operand dst = memory == Memory::kHbm
                               ? c_.Hbm(c_.Writable(), dtype, rows, free, Use::kWrite)
                               : c_.Sbuf(dtype, rows, free, Use::kWrite, false, true);
       if (std::ranges::all_of(sources, [&](const Operand& s) { return Apart(dst, s); }))
         return dst;
     }
+    return std::nullopt;
   }
   Memory Side() { return c_.dice.OneIn(2) ? Memory::kHbm : Memory::kSbuf; }
   Operand Source(DType dtype, std::int64_t rows, std::int64_t free, Memory memory) {
@@ -62,8 +64,8 @@ class RandomDma {
     const auto [to, from] = Types();
     const std::int64_t rows = Rows(), free = Free();
     const Operand src = Source(from, c_.dice.OneIn(4) ? 1 : rows, free, Side());
-    c_.Emit(c_.dice.Of(kQueues),
-            isa::DmaCopy{.dst = Target(to, rows, free, Side(), {src}), .src = src});
+    if (const auto dst = Target(to, rows, free, Side(), {src}))
+      c_.Emit(c_.dice.Of(kQueues), isa::DmaCopy{.dst = *dst, .src = src});
   }
 
   void Sum() {
@@ -71,7 +73,10 @@ class RandomDma {
     isa::DmaCompute op;
     for (std::int64_t i = c_.dice.Below(4); i >= 0; --i)
       op.sources.push_back(Source(c_.dice.Of(kElementTypes), rows, free, Side()));
-    op.dst = Target(c_.dice.Of(kElementTypes), rows, free, Side(), op.sources);
+    const auto dst = Target(c_.dice.Of(kElementTypes), rows, free, Side(), op.sources);
+    if (!dst)
+      return;
+    op.dst = *dst;
     c_.Emit(Engine::kSync, op);
   }
 
@@ -125,7 +130,7 @@ class RandomDma {
     op.gather = Index(rows, limit, stride);
     if (moved)
       op.src_offset = Offset(4, 10);
-    op.dst = Target(to, rows, free, Side(), {});
+    op.dst = Target(to, rows, free, Side(), {}).value();
     c_.Emit(Engine::kGpSimd, op);
   }
 
@@ -152,7 +157,7 @@ class RandomDma {
       const std::int64_t one = c_.dice.OneIn(4) ? 1 : rows;
       op.src = Table(c_.Input(from), from, one, free, stride, one, 3 * stride);
       op.src_offset = Offset(4, stride);
-      op.dst = Target(to, rows, free, Side(), {});
+      op.dst = Target(to, rows, free, Side(), {}).value();
     } else {
       op.src = Source(from, c_.dice.OneIn(4) ? 1 : rows, free, Memory::kSbuf);
       op.dst = Table(c_.Writable(), to, rows, free, stride, rows, 3 * stride);

@@ -35,7 +35,7 @@ struct Area {
 
 inline constexpr std::int64_t kInputBytes = 128 * kSlotBytes;
 inline constexpr std::int64_t kWorkBytes = 1 << 17;
-inline constexpr std::int64_t kHalfBytes = 1 << 15;
+inline constexpr std::int64_t kHalfBytes = 1 << 17;
 
 struct RandomLayout {
   explicit RandomLayout(unsigned seed, app::ReplayProgram& program) {
