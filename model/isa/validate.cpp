@@ -22,6 +22,7 @@ class Validator {
   void operator()(const LoadStationary& i) const {
     RequireMx(i.mode, i.scale.has_value());
     Require(i.stationary.memory == Memory::kSbuf, "stationary must be in SBUF", i.stationary);
+    Ranked(i.stationary);
     Place(i.stationary);
     Require(i.stationary.free_size() <= limits_.psum_partitions,
             fmt::format("stationary free size must be at most {}", limits_.psum_partitions),
@@ -48,11 +49,13 @@ class Validator {
     Require(i.dst.free_size() <= widest, fmt::format("moving free size must be at most {}", widest),
             i.dst);
     Place(i.dst);
+    Require(i.dst.offset % SizeOf(i.dst.dtype) == 0, "dst must start at a whole element", i.dst);
     if (i.mode == PeMode::kTranspose) {
       Require(!i.accumulate, "a transpose never accumulates", i.dst);
       return;
     }
     Require(i.moving.memory == Memory::kSbuf, "moving must be in SBUF", i.moving);
+    Ranked(i.moving);
     Place(i.moving);
     Require(i.moving.free_size() == i.dst.free_size(),
             fmt::format("moving free size must equal dst's, {}", i.dst.free_size()), i.moving);
@@ -133,9 +136,12 @@ class Validator {
     Moved(i.src);
     Require(i.dst.free_size() == i.src.free_size(),
             fmt::format("src must have dst's {} elements per row", i.dst.free_size()), i.src);
-    Require(i.dst.partitions == i.src.partitions || i.src.partitions == 1,
-            fmt::format("src must have dst's {} rows, or one to broadcast", i.dst.partitions),
-            i.src);
+    const bool broadcast = i.src.partitions == 1 && !i.gather && !i.scatter;
+    Require(
+        i.dst.partitions == i.src.partitions || broadcast,
+        fmt::format("src must have dst's {} rows, or without gather and scatter one to broadcast",
+                    i.dst.partitions),
+        i.src);
     Require((!IsBytesOnly(i.dst.dtype) && !IsBytesOnly(i.src.dtype)) || i.dst.dtype == i.src.dtype,
             "x4 types are never converted", i.dst);
     if ((i.gather || i.src_offset) && (i.scatter || i.dst_offset))
@@ -197,6 +203,10 @@ class Validator {
     const auto* value = std::get_if<float>(&scalar);
     if (value != nullptr && !(*value == std::trunc(*value) && std::fabs(*value) <= 0x1p31f))
       Refuse(fmt::format("constant {} of an int32 operation, allowed a whole int32", *value));
+  }
+
+  void Ranked(const Operand& operand) const {
+    Require(operand.rank >= 1, "a PE operand must have a free dimension", operand);
   }
 
   void RequireMx(PeMode mode, bool has_scale) const {
@@ -322,7 +332,7 @@ class Validator {
     Require(scale.free_size() == data.free_size(),
             fmt::format("a scale must have {} elements per row", data.free_size()), scale);
     const std::int64_t quadrants = (scale.partitions + 31) / 32;
-    Require(quadrants >= (data.partitions + 31) / 32,
+    Require(quadrants == (data.partitions + 31) / 32,
             fmt::format("a scale must reach over {} partitions", data.partitions), scale);
     Operand last = scale;
     last.partition += static_cast<int>(32 * (quadrants - 1));
@@ -342,6 +352,12 @@ class Validator {
 }  // namespace
 
 void Validate(const Instruction& instruction, const Limits& limits) {
+  const bool on_array = std::holds_alternative<LoadStationary>(instruction.body) ||
+                        std::holds_alternative<MultiplyMoving>(instruction.body);
+  if (on_array != (instruction.engine == Engine::kTensor))
+    throw SimError("instruction {} ({}) on core {}: engine {}, allowed {}", instruction.id,
+                   OpcodeOf(instruction), instruction.core, NameOf(instruction.engine),
+                   on_array ? "tensor" : "vector, scalar, gpsimd, sync");
   std::visit(Validator(instruction, limits), instruction.body);
 }
 

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "model/isa/text.h"
 #include "model/support/sim_error.h"
 #include "tests/isa/address_oracle.h"
@@ -67,7 +69,11 @@ DmaCopy Gather() {
 }
 
 // The refusal's text, or "" when the instruction is accepted.
-std::string Refusal(Body body, const Limits& limits = {}, Engine engine = Engine::kVector) {
+std::string Refusal(Body body, const Limits& limits = {},
+                    std::optional<Engine> given = std::nullopt) {
+  const bool on_array =
+      std::holds_alternative<LoadStationary>(body) || std::holds_alternative<MultiplyMoving>(body);
+  const Engine engine = given.value_or(on_array ? Engine::kTensor : Engine::kVector);
   try {
     Validate({.id = 7, .core = 1, .engine = engine, .body = std::move(body)}, limits);
   } catch (const SimError& error) {
@@ -269,6 +275,49 @@ TEST(Validate, AcceptsWhatKernelsUse) {
   load.stationary.dtype = DType::kFp8E4M3Fn;
   EXPECT_EQ(Refusal(load), "");
   EXPECT_THAT(Refusal(load, kGen3), HasSubstr("e4m3fn on generation 4 only"));
+}
+
+TEST(Validate, RejectsTheArraysInstructionsElsewhereAndOthersThere) {
+  EXPECT_THAT(Refusal(Load(), {}, Engine::kVector), HasSubstr("engine vector, allowed tensor"));
+  EXPECT_THAT(Refusal(Multiply(), {}, Engine::kSync), HasSubstr("engine sync, allowed tensor"));
+  EXPECT_THAT(Refusal(TensorCopy{.dst = Row(), .src = Row()}, {}, Engine::kTensor),
+              HasSubstr("engine tensor, allowed vector, scalar, gpsimd, sync"));
+  EXPECT_THAT(Refusal(Gather(), {}, Engine::kTensor), HasSubstr("engine tensor"));
+}
+
+TEST(Validate, RejectsAPsumTileBetweenTwoElements) {
+  MultiplyMoving multiply = Multiply();
+  for (const int offset : {1, 2, 3}) {
+    multiply.dst.offset = offset;
+    EXPECT_THAT(Refusal(multiply), HasSubstr("dst must start at a whole element"));
+  }
+  multiply.dst.offset = 4;
+  multiply.dst.dims[0].size = multiply.moving.dims[0].size = 500;
+  EXPECT_EQ(Refusal(multiply), "");
+}
+
+TEST(Validate, RejectsArrayOperandsWithoutAFreeDimension) {
+  LoadStationary load = Load();
+  load.stationary.rank = 0;
+  EXPECT_THAT(Refusal(load), HasSubstr("must have a free dimension"));
+  MultiplyMoving multiply = Multiply();
+  multiply.dst.dims[0].size = 1;
+  multiply.moving.rank = 0;
+  EXPECT_THAT(Refusal(multiply), HasSubstr("must have a free dimension"));
+}
+
+TEST(Validate, RejectsAGatherOfOneRowIntoMany) {
+  DmaCopy gather = Gather();
+  gather.src.partitions = 1;
+  EXPECT_THAT(Refusal(gather), HasSubstr("src must have dst's 32 rows"));
+  gather.gather.reset();
+  EXPECT_EQ(Refusal(gather), "");
+}
+
+TEST(Validate, RejectsAScaleOfMoreQuadrantsThanItsData) {
+  QuantizeMx quantize = Quantize();
+  quantize.dst_scale.partitions = 96;
+  EXPECT_THAT(Refusal(quantize), HasSubstr("a scale must reach over 64 partitions"));
 }
 
 }  // namespace
