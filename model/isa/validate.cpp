@@ -136,12 +136,11 @@ class Validator {
     Moved(i.src);
     Require(i.dst.free_size() == i.src.free_size(),
             fmt::format("src must have dst's {} elements per row", i.dst.free_size()), i.src);
-    const bool broadcast = i.src.partitions == 1 && !i.gather && !i.scatter;
-    Require(
-        i.dst.partitions == i.src.partitions || broadcast,
-        fmt::format("src must have dst's {} rows, or without gather and scatter one to broadcast",
-                    i.dst.partitions),
-        i.src);
+    const bool broadcast = i.src.partitions == 1 && !i.gather;
+    Require(i.dst.partitions == i.src.partitions || broadcast,
+            fmt::format("src must have dst's {} rows, or without gather one to broadcast",
+                        i.dst.partitions),
+            i.src);
     Require((!IsBytesOnly(i.dst.dtype) && !IsBytesOnly(i.src.dtype)) || i.dst.dtype == i.src.dtype,
             "x4 types are never converted", i.dst);
     if ((i.gather || i.src_offset) && (i.scatter || i.dst_offset))
