@@ -243,6 +243,11 @@ class Tile(MatmulCase):
         number = self.find(0, run, "mx", "accumulate=false")
         self.check_replay(0, run, number, 1, numpy.uint16)
 
+    def test_an_ordinary_tile_of_several_passes_replays_to_the_same_bits(self):
+        run = [*STORIES, "--variant", "shard_on_i"]
+        number = self.find(1, run, "ordinary", "accumulate=true")
+        self.check_replay(1, run, number, 2, numpy.float32)
+
     def test_rejects_what_is_no_multiply(self):
         run, tile = [*STORIES, "--variant", "shard_on_i"], self.folder / "tile"
         transpose = self.find(1, run, "transpose", "accumulate=false")
