@@ -184,6 +184,7 @@ void TileDump::Write(const CommonOptions& common) const {
       "are\n"
       "# passed on (--fidelity rtl, --wave ..).\n"
       "cd \"$(dirname \"$0\")\" || exit 2\n"
+      "rm -f replayed.npy\n"
       "{} \"$@\"\n"
       "cmp psum.npy replayed.npy && echo 'psum.npy and replayed.npy are the same bits'\n",
       core_, id_, passes_.size(), ReplayLine(common));

@@ -248,6 +248,16 @@ class Tile(MatmulCase):
         number = self.find(1, run, "ordinary", "accumulate=true")
         self.check_replay(1, run, number, 2, numpy.float32)
 
+    def test_a_replay_that_fails_finds_no_result_of_an_earlier_one(self):
+        run, tile = [*STORIES, "--variant", "shard_on_i_mx"], self.folder / "tile"
+        self.run_ok(*run, "--dump-tile", f"0,{self.find(0, run, 'mx', 'accumulate=false')},{tile}")
+        (tile / "replayed.npy").write_bytes((tile / "psum.npy").read_bytes())
+        result = subprocess.run(["sh", str(tile / "replay.sh"), "--fidelity", "none"],
+                                capture_output=True, text=True, timeout=300, check=False,
+                                env={**os.environ, "BWMM": BWMM})
+        self.assertNotEqual(result.returncode, 0)
+        self.assertNotIn("the same bits", result.stdout)
+
     def test_rejects_what_is_no_multiply(self):
         run, tile = [*STORIES, "--variant", "shard_on_i"], self.folder / "tile"
         transpose = self.find(1, run, "transpose", "accumulate=false")
