@@ -99,7 +99,8 @@ void AppendError(const ErrorReport& error, std::string& text) {
     if (error.rms_ratio)
       line += fmt::format(", RMS {} of its limit", Ratio(*error.rms_ratio));
     line += fmt::format(
-        "; row-relative {:.3e}, {} ulp; {} compared", error.max_row_rel,
+        "; row-relative {}, {} ulp; {} compared",
+        std::isfinite(error.max_row_rel) ? fmt::format("{:.3e}", error.max_row_rel) : "-",
         IsMeaningful(error.max_ulp_bf16) ? fmt::format("{:.1f}", error.max_ulp_bf16) : "-",
         error.compared);
   }

@@ -15,6 +15,7 @@ namespace bwmm::app {
 namespace {
 
 constexpr int kPassRows = 128;
+constexpr int kPsumLanes = 128;  // of a row, which is read whole
 
 template <typename T>
 bool ParseWhole(std::string_view text, T& value) {
@@ -108,7 +109,7 @@ void TileDump::Completed(const isa::Instruction& instruction, ops::CoreMemory& m
   const std::int64_t m = dst.partitions, n = dst.free_size();
   const bool half = SizeOf(dst.dtype) == 2;
   psum_.resize(m * n);
-  std::vector<std::uint32_t> lanes(m);
+  std::vector<std::uint32_t> lanes(kPsumLanes);
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t unit = ops::PsumAddressOf(dst) + (half ? i : 2 * i);
     memory.psum.Read(static_cast<int>(unit / 2), lanes);
@@ -183,6 +184,7 @@ void TileDump::Write(const CommonOptions& common) const {
       "are\n"
       "# passed on (--fidelity rtl, --wave ..).\n"
       "cd \"$(dirname \"$0\")\" || exit 2\n"
+      "rm -f replayed.npy\n"
       "{} \"$@\"\n"
       "cmp psum.npy replayed.npy && echo 'psum.npy and replayed.npy are the same bits'\n",
       core_, id_, passes_.size(), ReplayLine(common));
