@@ -328,6 +328,7 @@ std::optional<Fidelity> ParseFidelity(std::string_view name) {
 RunResult RunMachine(const MachineConfig& config, Fidelity fidelity, ops::Hbm& hbm,
                      const ops::Program& kernel, const RunOptions& options) {
   CheckFloatEnvironment();
+  ValidateMachine(config);
   SimContext context;
   Machine machine(config, fidelity, hbm, kernel, options);
   return machine.Run(context);

@@ -152,6 +152,12 @@ toml::table ParseToml(std::string_view text, const std::string& where) {
 }  // namespace
 
 void ValidateMachine(const MachineConfig& config) {
+  // A config made by hand may hold what no loader lets through.
+  for (const Setting& setting : SettingsOf(config)) {
+    if (setting.value < setting.min || setting.value > setting.max)
+      throw SimError("{}: {}, allowed {} to {}", setting.key, setting.value, setting.min,
+                     setting.max);
+  }
   if (config.sbuf.reserved_bytes >= config.sbuf.bytes)
     throw SimError("machine.sbuf.reserved_bytes: {}, allowed less than machine.sbuf.bytes = {}",
                    config.sbuf.reserved_bytes, config.sbuf.bytes);

@@ -98,7 +98,7 @@ MachineConfig ParseMachine(std::string_view toml, const std::string& where);
 // other is checked by ValidateMachine only, so that several settings may pass through a state that
 // is not valid.
 void ApplySetting(MachineConfig& config, std::string_view key, std::string_view value);
-// The loaders call it themselves.
+// The loaders and RunMachine call it themselves.
 void ValidateMachine(const MachineConfig& config);
 // Whether a figure changes when things happen and nothing else: no program, no bits, no refusal.
 bool IsTimeOnly(std::string_view key);

@@ -76,6 +76,14 @@ TEST(Access, SixteenRunsAreExactAndSeventeenBecomeTheirBox) {
   EXPECT_EQ(BytesOf(RegionsOf(operand)), BoundingBox(BytePlaces(operand), operand));
 }
 
+// However often a pattern reads the same bytes, they are the same few runs.
+TEST(Access, RepeatedRunsCountOnce) {
+  Operand operand{.memory = Memory::kSbuf, .dtype = DType::kUint8, .rank = 3};
+  operand.dims = {{{20, 0}, {2, 100}, {3, 1}}};
+  EXPECT_EQ(RegionsOf(operand).size(), 2u);
+  EXPECT_EQ(BytesOf(RegionsOf(operand)), BytePlaces(operand));
+}
+
 TEST(Access, ADenseTileIsOneRegion) {
   const Operand operand = Dense(Memory::kPsum, DType::kFp32, 128, {4, 8, 2}, 256);
   EXPECT_THAT(RegionsOf(operand), UnorderedElementsAreArray({Region{.memory = Memory::kPsum,

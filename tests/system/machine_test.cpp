@@ -190,6 +190,17 @@ TEST(Machine, RejectsADeadlockOfAWaitingKernel) {
   EXPECT_TRUE(unwound) << "the kernel's stack was left behind";
 }
 
+TEST(Machine, RejectsAConfigThatNobodyFilled) {
+  ops::Hbm hbm;
+  MachineConfig config;
+  EXPECT_THAT(ErrorOf([&] { RunMachine(config, Fidelity::kTiming, hbm, [](isa::Sink&) {}); }),
+              HasSubstr("machine.generation: 0, allowed 3 to 4"));
+  config = LoadMachine("trn3");
+  config.dma.engine_mb_s = 0;
+  EXPECT_THAT(ErrorOf([&] { RunMachine(config, Fidelity::kTiming, hbm, [](isa::Sink&) {}); }),
+              HasSubstr("machine.dma.engine_mb_s: 0, allowed 1 to"));
+}
+
 TEST(Machine, RejectsMxOnTrn2) {
   TwoCoreTensors tensors(false);
   const std::string error = ErrorOf([&] {
