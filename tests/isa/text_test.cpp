@@ -93,6 +93,11 @@ TEST(Text, OptionalPartsShowOnlyWhenTheyAreThere) {
                                     "oob=skip]"));
   EXPECT_THAT(text(copy), HasSubstr("dst_offset=[sbuf[0:128]+0x20 int32[128,1] limit=9 "
                                     "stride=77 oob=error]"));
+  DmaCopy scattered{
+      .dst = kTile, .src = kTile, .scatter = copy.gather, .src_offset = copy.dst_offset};
+  EXPECT_THAT(text(scattered), HasSubstr(" scatter=[sbuf"));
+  EXPECT_THAT(text(scattered), HasSubstr(" src_offset=[sbuf"));
+  EXPECT_THAT(text(scattered), Not(HasSubstr("gather")));
   TensorScalar scale{.dst = kTile, .src = kTile, .scalar0 = 0.1f};
   EXPECT_THAT(text(scale), HasSubstr("op0=multiply scalar0=0.100000001"));
   EXPECT_THAT(text(scale), Not(HasSubstr("op1")));

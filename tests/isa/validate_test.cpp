@@ -285,6 +285,16 @@ TEST(Validate, RejectsTheArraysInstructionsElsewhereAndOthersThere) {
   EXPECT_THAT(Refusal(Gather(), {}, Engine::kTensor), HasSubstr("engine tensor"));
 }
 
+TEST(Validate, RejectsOneByteBehindThePartition) {
+  Memset fill{.dst = Sbuf(DType::kUint8, 32, {16})};
+  const auto bytes = static_cast<std::uint64_t>(Limits{}.sbuf_bytes);
+  fill.dst.dtype = DType::kE8M0;  // one byte an element
+  fill.dst.offset = bytes - 16;
+  EXPECT_EQ(Refusal(fill), "");
+  fill.dst.offset = bytes - 15;
+  EXPECT_THAT(Refusal(fill), HasSubstr("must end at most at byte"));
+}
+
 TEST(Validate, RejectsAPsumTileBetweenTwoElements) {
   MultiplyMoving multiply = Multiply();
   for (const int offset : {1, 2, 3}) {

@@ -209,6 +209,7 @@ TEST(View, RejectsRangesAndShapesItDoesNotHave) {
   ExpectRefused([&] { view.Permuted({1, 2, 2}); }, "view of t", "order");
   ExpectRefused([&] { view.Permuted({1, 2, 4}); }, "view of t", "order");
   ExpectRefused([&] { view.As(DType::kFp32); }, "view of t", "float32");
+  ExpectRefused([&] { view.As(DType::kUint8); }, "view of t", "uint8");
   ExpectRefused([&] { view.SplitRows(2); }, "view of t", "groups of 2");
   ExpectRefused([&] { Sources()[3].Flat(); }, "view of t", "not dense");
   ExpectRefused([&] { Sources()[0].SplitRows(3); }, "view of t", "groups of 3");
