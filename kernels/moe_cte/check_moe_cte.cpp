@@ -48,7 +48,11 @@ class Checker {
   }
 
   void Common() const {
-    Require(limits_.cores == 2, "runs on 2 cores, the machine has {}", limits_.cores);
+    Require(
+        limits_.cores == 2 || Is(Variant::shard_on_block) || Is(Variant::shard_on_block_mx),
+        "runs on 2 cores, which have half of I each; the machine has {}, on which {} runs",
+        limits_.cores,
+        NameOf(IsMx(spec_.implementation) ? Variant::shard_on_block_mx : Variant::shard_on_block));
     Require(limits_.partitions == 128 && limits_.psum_partitions == 128,
             "runs on 128 partitions and a 128 x 128 array, the machine has {} and {} x {}; matmul "
             "and quantize run on it",
@@ -113,9 +117,9 @@ class Checker {
   }
 
   void BlockShard() const {
-    Require(
-        args_.is_tensor_update_accumulating || Is(Variant::shard_on_block),
-        "is_tensor_update_accumulating=false has no meaning with two planes; use shard_on_block");
+    Require(args_.is_tensor_update_accumulating || Is(Variant::shard_on_block),
+            "is_tensor_update_accumulating=false has no meaning with a plane per core; use "
+            "shard_on_block");
     if (Is(Variant::shard_on_block_mx)) {
       Require(args_.conditions.has_value(), "conditions are missing");
       Shape(*args_.conditions, {args_.blocks() + 2});

@@ -39,8 +39,8 @@ struct MoeCteArgs {
   // Checkpoints, where the spec asks for them.
   std::optional<lang::HbmTensor> gate_up_activations_T;  // [N, 2, I, B] bf16
   std::optional<lang::HbmTensor> down_activations;       // [N, B, H] bf16
-  // [T + 1, H] bf16; accumulating shard_on_block [T + 1, 2, H] and shard_on_block_mx [2, T + 1, H],
-  // the result in plane 0.
+  // [T + 1, H] bf16; on C cores accumulating shard_on_block [T + 1, C, H] and shard_on_block_mx
+  // [C, T + 1, H], the result in plane 0.
   lang::HbmTensor output;
 
   // Columns of I in front of the zeros that pad it; nullopt: all. shard_on_block_mx does not

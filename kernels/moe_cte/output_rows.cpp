@@ -25,31 +25,34 @@ void ZeroRows(lang::Core& nki, const View& plane, std::int64_t begin, std::int64
 }
 
 void ZeroOutput(lang::Core& nki, const lang::HbmTensor& output) {
-  const std::int64_t rows = output.shape[0];
-  const std::int64_t half = (rows + 1) / 2;
-  const bool first = nki.program_id() == 0;
-  ZeroRows(nki, output.At(), first ? 0 : half, first ? half : rows);
+  const int cores = nki.num_programs();
+  const auto cut = [&](int core) { return (output.shape[0] * core + cores - 1) / cores; };
+  ZeroRows(nki, output.At(), cut(nki.program_id()), cut(nki.program_id() + 1));
   nki.core_barrier(output);
 }
 
-void ReduceOutputs(lang::Core& nki, const lang::HbmTensor& output, const View& plane0,
-                   const View& plane1) {
+void ReduceOutputs(lang::Core& nki, const lang::HbmTensor& output,
+                   const std::vector<View>& planes) {
+  if (planes.size() == 1)
+    return;
   nki.core_barrier(output);
-  const std::int64_t rows = plane0.size(0);
+  const std::int64_t rows = planes[0].size(0);
   const std::int64_t tiles = (rows + kRows - 1) / kRows;
-  const std::int64_t first = nki.program_id() == 0 ? 0 : tiles / 2;
-  const std::int64_t last = nki.program_id() == 0 ? tiles / 2 : tiles;
+  const std::int64_t first = tiles * nki.program_id() / nki.num_programs();
+  const std::int64_t last = tiles * (nki.program_id() + 1) / nki.num_programs();
   const lang::RotatingTile sums =
-      nki.RotatingSbuf("plane_sum", 2, output.dtype, kRows, {plane0.free_size()});
+      nki.RotatingSbuf("plane_sum", 2, output.dtype, kRows, {planes[0].free_size()});
   for (std::int64_t tile = first; tile < last; ++tile) {
     const std::int64_t count = std::min(kRows, rows - tile * kRows);
-    const View row0 = plane0.Slice(0, tile * kRows, count);
-    const View row1 = plane1.Slice(0, tile * kRows, count);
+    std::vector<View> parts;
+    for (const View& plane : planes)
+      parts.push_back(plane.Slice(0, tile * kRows, count));
     const View sum = sums[tile].Slice(0, 0, count);
-    nki.dma_compute(sum, {row0, row1});
-    nki.dma_copy(row0, sum);
+    nki.dma_compute(sum, parts);
+    nki.dma_copy(parts[0], sum);
   }
-  ZeroRows(nki, plane1, first * kRows, std::min(last * kRows, rows));
+  for (std::size_t plane = 1; plane < planes.size(); ++plane)
+    ZeroRows(nki, planes[plane], first * kRows, std::min(last * kRows, rows));
 }
 
 }  // namespace bwmm::kernels

@@ -1,5 +1,5 @@
-// bwmm_shard_on_block: bf16 or fp8 weights; whole blocks go to cores, alternately (PING_PONG) or in
-// contiguous halves (HI_LO).
+// bwmm_shard_on_block: bf16 or fp8 weights; whole blocks go to any number of cores, in turn
+// (PING_PONG) or in contiguous shares, the first cores having one block more (HI_LO).
 //
 // Per block n of B tokens, expert e, all on one core:
 //   (1)  X  = hidden[ids]                       [B, H]   gather
@@ -8,13 +8,14 @@
 //   (4)  A  = act(clamp(G + bg)) * clamp(U + bu)         fp32, then bf16
 //   (5)  Y  = A^T Wd[e]  (+ bd)                 [B, H]   fp32
 //   (6)  plane_c[ids] = p[ids, e] * Y + plane_c[ids]     one fused fp32 operation, then bf16
-// Epilogue: core_barrier, plane 0 += plane 1, plane 1 = 0. Without accumulation (top-1) there is
-// one plane and no epilogue.
+// Epilogue: core_barrier, plane 0 += the others, the others = 0. Without accumulation (top-1), and
+// on one core, there is one plane and no epilogue.
 //
 // Blocks run in groups of three: loads and transposes of a group first, then its matmuls. Loads of
 // group g + 1 are emitted before the matmuls of group g, which they overlap.
 
 #include <algorithm>
+#include <vector>
 
 #include "kernels/moe_cte/dense_ffn.h"
 #include "kernels/moe_cte/moe_cte.h"
@@ -56,12 +57,15 @@ class Kernel {
 
  private:
   std::int64_t BlocksOf(int core) const {
-    return core == 0 ? (args_.blocks() + 1) / 2 : args_.blocks() / 2;
+    return args_.blocks() / nki_.num_programs() + (core < args_.blocks() % nki_.num_programs());
   }
   // Turns are counted per core.
   std::int64_t BlockOf(std::int64_t turn) const {
-    return strategy_ == BlockShardStrategy::kPingPong ? 2 * turn + nki_.program_id()
-                                                      : turn + nki_.program_id() * BlocksOf(0);
+    if (strategy_ == BlockShardStrategy::kPingPong)
+      return nki_.num_programs() * turn + nki_.program_id();
+    for (int core = 0; core < nki_.program_id(); ++core)
+      turn += BlocksOf(core);
+    return turn;
   }
   std::int64_t GroupEnd(std::int64_t first) const {
     return std::min(first + kBlockParallelFactor, owned_);
@@ -102,12 +106,13 @@ void BwmmShardOnBlock(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs&
     Kernel(nki, args, strategy, args.output.At()).Run();
     return;
   }
-  const View plane0 = args.output.At().Pick(1, 0);
-  const View plane1 = args.output.At().Pick(1, 1);
-  const View& own = nki.program_id() == 0 ? plane0 : plane1;
+  std::vector<View> planes;
+  for (int core = 0; core < nki.num_programs(); ++core)
+    planes.push_back(args.output.At().Pick(1, core));
+  const View& own = planes[nki.program_id()];
   ZeroRows(nki, own, 0, args.rows());
   Kernel(nki, args, strategy, own).Run();
-  ReduceOutputs(nki, args.output, plane0, plane1);
+  ReduceOutputs(nki, args.output, planes);
 }
 
 }  // namespace bwmm::kernels

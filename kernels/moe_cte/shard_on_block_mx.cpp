@@ -1,17 +1,18 @@
-// bwmm_shard_on_block_mx: MX weights, whole blocks go to cores.
+// bwmm_shard_on_block_mx: MX weights, whole blocks go to any number C of cores.
 //
 // Per block n of B tokens, expert e, all on one core: as bwmm_shard_on_I_mx, (1) to (5) over all of
 // I, then
 //   (6)  plane_c[ids] = plane_c[ids] + p[ids, e] * (Y + bd)     bf16 after each operation
-// Epilogue: core_barrier, plane 0 += plane 1, plane 1 = 0.
+// Epilogue: core_barrier, plane 0 += the others, the others = 0; none on one core.
 //
-//   static part   blocks 0..S-1 in two contiguous halves, the larger one on core 1
-//   dynamic part  trips n = S, S + 2, ..: while conditions[n] is set on the device, core c takes
+//   static part   blocks 0..S-1 in C contiguous shares, the larger ones on the last cores
+//   dynamic part  trips n = S, S + C, ..: while conditions[n] is set on the device, core c takes
 //                 block n + c, if that one is set too
 //
-// Each plane is a contiguous half of the output [2, rows, H].
+// Each plane is a contiguous part of the output [C, rows, H].
 
 #include <algorithm>
+#include <vector>
 
 #include "kernels/moe_cte/moe_cte.h"
 #include "kernels/moe_cte/mx_ffn.h"
@@ -47,8 +48,8 @@ class Kernel {
 
  private:
   void RunStatic(std::int64_t count) {
-    const std::int64_t begin = nki_.program_id() == 0 ? 0 : count / 2;
-    const std::int64_t end = nki_.program_id() == 0 ? count / 2 : count;
+    const std::int64_t begin = count * nki_.program_id() / nki_.num_programs();
+    const std::int64_t end = count * (nki_.program_id() + 1) / nki_.num_programs();
     if (begin == end)
       return;
     ffn_.LoadRows(0, {.number = begin});
@@ -70,18 +71,18 @@ class Kernel {
     const Tile flags = nki_.Sbuf("conditions", DType::kInt32, 1, {entries});
     const Tile index = nki_.Sbuf("block_index", DType::kInt32, 1, {2});
     nki_.dma_copy(flags, args_.conditions->Rows(entries));
+    const int core = nki_.program_id(), cores = nki_.num_programs();
     const auto live = [&](std::int64_t n) {
       return n < args_.blocks() && nki_.register_load(flags->Slice(1, n, 1)) != 0;
     };
     // Block numbers live on the device, two in turn, so that a prefetch can name the next one.
     const auto block = [&](std::int64_t n) {
-      const View slot = index->Slice(1, (n - first) / 2 % 2, 1);
+      const View slot = index->Slice(1, (n - first) / cores % 2, 1);
       nki_.memset(slot, static_cast<float>(n), Engine::kGpSimd);
       return BlockIndex{.number = n, .device = slot};
     };
-    const int core = nki_.program_id();
     bool loaded = false;
-    for (std::int64_t n = first; live(n); n += 2) {
+    for (std::int64_t n = first; live(n); n += cores) {
       if (!live(n + core))
         break;
       const std::int64_t turn = turns_++;
@@ -89,9 +90,9 @@ class Kernel {
         ffn_.LoadRows(turn, block(n + core));
       ffn_.LoadWeights(turn);
       ffn_.Prepare(turn);
-      loaded = prefetch && live(n + 2) && live(n + 2 + core);
+      loaded = prefetch && live(n + cores) && live(n + cores + core);
       if (loaded)
-        ffn_.LoadRows(turn + 1, block(n + 2 + core));
+        ffn_.LoadRows(turn + 1, block(n + cores + core));
       Compute(turn, false);
     }
   }
@@ -126,13 +127,14 @@ std::int64_t StaticBlocks(const ShardOnBlockConfig& config, const MoeCteArgs& ar
 }  // namespace
 
 void BwmmShardOnBlockMx(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args) {
-  const View plane0 = args.output.At({0});
-  const View plane1 = args.output.At({1});
-  const View& own = nki.program_id() == 0 ? plane0 : plane1;
+  std::vector<View> planes;
+  for (int core = 0; core < nki.num_programs(); ++core)
+    planes.push_back(args.output.At({core}));
+  const View& own = planes[nki.program_id()];
   ZeroRows(nki, own, 0, args.rows());
   Kernel(nki, args, own)
       .Run(StaticBlocks(*spec.shard_on_block, args), spec.shard_on_block->dynamic_prefetch);
-  ReduceOutputs(nki, args.output, plane0, plane1);
+  ReduceOutputs(nki, args.output, planes);
 }
 
 }  // namespace bwmm::kernels

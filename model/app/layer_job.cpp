@@ -108,22 +108,23 @@ inputs::BlockLayout LayoutOf(const LayerJobOptions& options, const inputs::Routi
                                   {.block_size = options.block_size, .skip_token = skip_token});
 }
 
-// Two planes: one per core, summed into plane 0.
+// A plane per core, summed into plane 0.
 bool InterleavedPlanes(const LayerJobOptions& options) {
   return options.variant == Variant::shard_on_block && options.kernel.is_tensor_update_accumulating;
 }
 
 }  // namespace
 
-LayerJob::LayerJob(const LayerJobOptions& options)
+LayerJob::LayerJob(const LayerJobOptions& options, int cores)
     : options_(options),
+      cores_(cores),
       routing_(RoutingOf(options)),
       layout_(LayoutOf(options, routing_)),
       tensors_(BuildLayer(options, routing_, false)) {}
 
 Fit LayerJob::DryRunOf(const LayerJobOptions& options, const isa::Limits& limits) {
   try {
-    LayerJob job(options);
+    LayerJob job(options, limits.cores);
     job.PlaceTensors(false);
     job.DryRun(limits);
   } catch (const lang::DoesNotFit&) {
@@ -136,7 +137,7 @@ Fit LayerJob::DryRunOf(const LayerJobOptions& options, const isa::Limits& limits
 
 LayerJob::LayerJob(const LayerJobOptions& options, const isa::Limits& limits,
                    std::uint64_t hbm_bytes, bool with_data)
-    : LayerJob((CheckSizes(options, hbm_bytes), options)) {
+    : LayerJob((CheckSizes(options, hbm_bytes), options), limits.cores) {
   hbm_ = ops::Hbm(hbm_bytes);
   PlaceTensors(false);
   try {
@@ -218,12 +219,12 @@ void LayerJob::PlaceResults(bool with_data) {
   const std::int64_t rows = options_.tokens + (options_.kernel.skip_dma.skip_token ? 0 : 1);
   std::vector<std::int64_t> shape = {rows, h};
   if (InterleavedPlanes(options_))
-    shape = {rows, 2, h};
+    shape = {rows, cores_, h};
   else if (options_.variant == Variant::shard_on_block_mx)
-    shape = {2, rows, h};
+    shape = {cores_, rows, h};
   const bool one_plane = shape.size() == 2;
   args_.output = PlaceResult("output", std::move(shape), with_data);
-  // Both cores add the padding slots of a block to row T.
+  // All cores add the padding slots of a block to row T.
   if (one_plane)
     hbm_.Find("output").padding_from = std::uint64_t{2} * options_.tokens * h;
   const kernels::ShardOnIConfig& config = options_.kernel.shard_on_I;
@@ -271,7 +272,7 @@ ops::Program LayerJob::program() const {
 const std::byte* LayerJob::ResultRow(int t) {
   const ops::HbmTensor& output = hbm_.Find("output");
   Check(!output.data.empty(), "the run had data");
-  const std::int64_t planes = InterleavedPlanes(options_) ? 2 : 1;
+  const std::int64_t planes = InterleavedPlanes(options_) ? cores_ : 1;
   return output.data.data() + std::int64_t{t} * planes * tensors_.shape.hidden_padded * 2;
 }
 
@@ -313,6 +314,7 @@ reference::MoeCteResult LayerJob::Expected(bool worst_case) {
   reference::MoeCteProblem problem = ReferenceProblem(options_.model, tensors_, layout_);
   problem.split_intermediate =
       options_.variant != Variant::shard_on_block && options_.variant != Variant::shard_on_block_mx;
+  problem.planes = cores_;
   problem.affinity_on_i =
       problem.split_intermediate && options_.kernel.shard_on_I.expert_affinity_multiply_on_I;
   problem.worst_case = worst_case;

@@ -75,7 +75,7 @@ class LayerJob {
 
  private:
   // Shapes only, not yet dry run.
-  explicit LayerJob(const LayerJobOptions& options);
+  LayerJob(const LayerJobOptions& options, int cores);
 
   struct Placed {
     inputs::HostTensor* host = nullptr;
@@ -91,13 +91,14 @@ class LayerJob {
   void PlaceResults(bool with_data);
   void SetOptions();
   kernels::MoECTESpec spec() const { return options_.kernel.SpecFor(options_.variant); }
-  // Row t of the result, in plane 0 where there are two.
+  // Row t of the result, in plane 0 where there are several.
   const std::byte* ResultRow(int t);
   // No token is routed, or all with weight 0: the right output is zero.
   bool NothingHasWeight() const;
   void DryRun(const isa::Limits& limits);
 
   LayerJobOptions options_;
+  int cores_;
   inputs::Routing routing_;
   inputs::BlockLayout layout_;
   inputs::LayerTensors tensors_;

@@ -120,12 +120,26 @@ TEST(DeviationLimits, RejectsAccumulationOffWhereThereAreTwoPlanes) {
   EXPECT_THAT(RefusalOf(layer), HasSubstr("use shard_on_block"));
 }
 
-TEST(DeviationLimits, RejectsOneCoreAndWrongMultiples) {
-  isa::Limits one_core;
-  one_core.cores = 1;
+// Block shards run on any number of cores: kernels.cores.
+TEST(DeviationLimits, RejectsHalvesOfIOnOtherThanTwoCores) {
+  for (const int cores : {1, 3, 4, 8}) {
+    isa::Limits limits;
+    limits.cores = cores;
+    for (const auto variant : kAllVariants) {
+      if (variant == shard_on_block || variant == shard_on_block_mx)
+        continue;
+      EXPECT_THAT(
+          RefusalOf(LayerOf(variant), limits),
+          HasSubstr(fmt::format("{}: runs on 2 cores, which have half of I each; the "
+                                "machine has {}, on which {} runs",
+                                NameOf(variant), cores,
+                                kernels::IsMx(variant) ? "shard_on_block_mx" : "shard_on_block")));
+    }
+  }
+}
+
+TEST(DeviationLimits, RejectsWrongMultiples) {
   for (const auto variant : kAllVariants) {
-    EXPECT_THAT(RefusalOf(LayerOf(variant), one_core), HasSubstr("runs on 2 cores"))
-        << NameOf(variant);
     kernels::MoeCteArgs args = ArgsOf(variant);
     args.hidden_states.shape[1] = 500;
     EXPECT_THAT(RefusalOf(MoECTESpec(variant), args), HasSubstr("hidden 500, allowed multiples"));
