@@ -11,6 +11,19 @@ std::string Name(const Instruction& instruction) {
   return fmt::format("core {} instruction {}", instruction.core, instruction.id);
 }
 
+bool IsBarrier(const Instruction& meeting) {
+  return std::holds_alternative<CoreBarrier>(meeting.body);
+}
+
+int PeerOf(const Instruction& sendrecv) {
+  return std::get<SendRecv>(sendrecv.body).peer;
+}
+
+void RefuseOrder(const Instruction& a, const Instruction& b) {
+  throw SimError("{} is a {}, {} is a {}: cores {} and {} must come to their meetings in one order",
+                 Name(a), OpcodeOf(a), Name(b), OpcodeOf(b), a.core, b.core);
+}
+
 void CheckBarrier(const Instruction& a, const Instruction& b) {
   const Operand& first = std::get<CoreBarrier>(a.body).data;
   const Operand& second = std::get<CoreBarrier>(b.body).data;
@@ -37,39 +50,106 @@ void CheckSendRecv(const Instruction& a, const Instruction& b) {
 
 }  // namespace
 
-void MeetingOrder::Add(const Instruction& instruction) {
-  if (cores_ < 2 || !IsMeeting(instruction.body))
-    return;
-  auto& others = open_[1 - instruction.core];
-  if (others.empty()) {
-    open_[instruction.core].push_back(instruction);
-    return;
-  }
-  const Instruction other = others.front();
-  others.pop_front();
-  if (instruction.core == 0)
-    CheckPair(instruction, other);
-  else
-    CheckPair(other, instruction);
+std::string CoresWhich(const std::vector<int>& cores) {
+  std::string text = cores.size() == 1 ? "core " : "cores ";
+  for (const int core : cores)
+    text += std::to_string(core) + ", ";
+  return text + (cores.size() == 1 ? "which has" : "which have");
 }
 
-void MeetingOrder::CheckPair(const Instruction& a, const Instruction& b) const {
-  if (a.body.index() != b.body.index())
-    throw SimError("{} is a {}, {} is a {}: both cores must come to their meetings in one order",
-                   Name(a), OpcodeOf(a), Name(b), OpcodeOf(b));
-  if (std::holds_alternative<CoreBarrier>(a.body))
-    CheckBarrier(a, b);
-  else
-    CheckSendRecv(a, b);
+void MeetingOrder::Add(const Instruction& instruction) {
+  if (cores() < 2 || !IsMeeting(instruction.body))
+    return;
+  open_[instruction.core].push_back(instruction);
+  // A core that stood at a meeting before stands at it still.
+  if (open_[instruction.core].size() > 1)
+    return;
+  while (MeetOnce()) {
+  }
+}
+
+bool MeetingOrder::MeetOnce() {
+  if (MeetAll())
+    return true;
+  for (int core = 0; core < cores(); ++core) {
+    const Head mine = HeadOf(core);
+    if (mine != nullptr && !IsBarrier(*mine) && MeetPair(core))
+      return true;
+  }
+  return false;
+}
+
+// The barrier, once every core stands at it.
+bool MeetingOrder::MeetAll() {
+  Head first = nullptr;
+  int arrived = 0;
+  for (int core = 0; core < cores(); ++core) {
+    const Head mine = HeadOf(core);
+    if (mine == nullptr || !IsBarrier(*mine))
+      continue;
+    ++arrived;
+    if (first == nullptr)
+      first = mine;
+    else
+      CheckBarrier(*first, *mine);
+  }
+  if (arrived < cores())
+    return false;
+  for (auto& open : open_)
+    open.pop_front();
+  return true;
+}
+
+// The sendrecv `core` stands at, once its peer stands at it too.
+bool MeetingOrder::MeetPair(int core) {
+  const Head mine = HeadOf(core);
+  const int peer = PeerOf(*mine);
+  const Head theirs = HeadOf(peer);
+  if (theirs == nullptr)
+    return false;
+  if (IsBarrier(*theirs))
+    core < peer ? RefuseOrder(*mine, *theirs) : RefuseOrder(*theirs, *mine);
+  if (PeerOf(*theirs) != core) {
+    RefuseRing(core);
+    return false;
+  }
+  core < peer ? CheckSendRecv(*mine, *theirs) : CheckSendRecv(*theirs, *mine);
+  open_[core].pop_front();
+  open_[peer].pop_front();
+  return true;
+}
+
+// Who waits for whom, from `core` on: back to it, nobody can go on.
+void MeetingOrder::RefuseRing(int core) const {
+  std::string text;
+  int at = core;
+  for (int steps = 0; steps < cores(); ++steps) {
+    const Head mine = HeadOf(at);
+    if (mine == nullptr || IsBarrier(*mine))
+      return;
+    text += fmt::format("{}{} (sendrecv) waits for core {}", text.empty() ? "" : ", ", Name(*mine),
+                        PeerOf(*mine));
+    at = PeerOf(*mine);
+    if (at == core)
+      throw SimError("{}: a ring in which no core can go on", text);
+  }
 }
 
 std::optional<std::string> MeetingOrder::Alone() const {
-  for (const auto& open : open_) {
-    if (open.empty())
+  for (int core = 0; core < cores(); ++core) {
+    const Head mine = HeadOf(core);
+    if (mine == nullptr)
       continue;
-    const Instruction& first = open.front();
-    return fmt::format("{} ({}) waits for core {}, which has ended: {}", Name(first),
-                       OpcodeOf(first), 1 - first.core, ToText(first));
+    std::vector<int> absent;
+    for (int other = 0; other < cores(); ++other) {
+      const bool awaited = IsBarrier(*mine) ? other != core : other == PeerOf(*mine);
+      if (awaited && HeadOf(other) == nullptr)
+        absent.push_back(other);
+    }
+    // One that waits for a core that waits itself is not the reason.
+    if (!absent.empty())
+      return fmt::format("{} ({}) waits for {} ended: {}", Name(*mine), OpcodeOf(*mine),
+                         CoresWhich(absent), ToText(*mine));
   }
   return std::nullopt;
 }

@@ -2,8 +2,8 @@
 //
 // Execute covers every instruction of the Vector, Scalar and GpSimd engines and the DMA engines.
 // PE instructions are split in two: operands are gathered here (pe_operands.h), the array itself is
-// matmul.h / matmul_mx.h or an engine::TensorEngine. Meetings of two cores (sendrecv,
-// core_barrier) belong to whoever runs both cores.
+// matmul.h / matmul_mx.h or an engine::TensorEngine. Meetings of cores (sendrecv, core_barrier)
+// belong to whoever runs them all.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,15 @@
 #include "model/ops/executor.h"
 
-#include <array>
+#include <algorithm>
 #include <condition_variable>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "model/isa/access.h"
 #include "model/isa/meeting_order.h"
@@ -29,7 +31,7 @@
 namespace bwmm::ops {
 namespace {
 
-// Thrown in the thread of one core when the other one failed.
+// Thrown in the thread of a core when another one failed.
 struct Stopped {};
 
 class Executor;
@@ -83,33 +85,32 @@ class Core final : public isa::Sink {
   PeOperand stationary_data_;
 };
 
-// Runs one core at a time: a core keeps the baton until it waits for its peer or ends.
+// Runs one core at a time: a core keeps the baton until it waits for another one or ends.
 class Executor {
  public:
   Executor(const isa::Limits& limits, Hbm& hbm, bool checked)
-      : cores_(limits.cores), meetings_(limits.cores) {
-    Check(limits.cores == 1 || limits.cores == 2, "one or two cores");
-    for (int c = 0; c < cores_; ++c)
-      core_[c].emplace(*this, c, limits, hbm, checked);
+      : meetings_(limits.cores), done_(limits.cores), waiting_(limits.cores) {
+    for (int c = 0; c < limits.cores; ++c)
+      cores_.emplace_back(*this, c, limits, hbm, checked);
     if (checked)
-      races_.emplace(cores_, hbm);
+      races_.emplace(limits.cores, hbm);
   }
 
   ExecutorResult Run(const Program& program) {
-    std::array<std::thread, 2> threads;
-    for (int c = 0; c < cores_; ++c)
-      threads[c] = std::thread([this, c, &program] { RunCore(c, program); });
-    for (int c = 0; c < cores_; ++c)
-      threads[c].join();
+    std::vector<std::thread> threads;
+    for (int c = 0; c < cores(); ++c)
+      threads.emplace_back([this, c, &program] { RunCore(c, program); });
+    for (std::thread& thread : threads)
+      thread.join();
     if (error_)
       std::rethrow_exception(error_);
     ExecutorResult result;
-    for (int c = 0; c < cores_; ++c)
-      result.instructions += core_[c]->emitted();
+    for (const Core& core : cores_)
+      result.instructions += core.emitted();
     return result;
   }
 
-  // What concerns both cores; one of them runs at a time.
+  // What concerns all cores; one of them runs at a time.
   void Admit(const isa::Instruction& instruction, CoreMemory& memory) {
     meetings_.Add(instruction);
     if (!races_)
@@ -122,29 +123,23 @@ class Executor {
       races_->RegisterRead(core, id);
   }
 
-  // Blocks until the peer reaches its matching meeting; the second to arrive carries it out. One
-  // core alone passes.
+  // Blocks until the others have come to the meeting; the last to arrive carries it out. One core
+  // alone passes.
   void Meet(const isa::Instruction& mine) {
-    if (cores_ == 1)
-      return;
     std::unique_lock lock(mutex_);
     const int self = mine.core;
-    const int peer = 1 - self;
-    if (waiting_[peer] != nullptr) {
-      CarryOut(mine, *waiting_[peer]);
-      waiting_[peer] = nullptr;
-      return;
-    }
-    if (done_[peer])
-      throw SimError("{}", *meetings_.Alone());
     waiting_[self] = &mine;
-    PassBaton(peer);
+    if (TakesPlace(mine))
+      return;
+    PassBaton(self);
     changed_.wait(lock, [&] { return stopped_ || (baton_ == self && waiting_[self] == nullptr); });
     if (stopped_)
       throw Stopped{};
   }
 
  private:
+  int cores() const { return static_cast<int>(cores_.size()); }
+
   void RunCore(int self, const Program& program) {
     try {
       {
@@ -153,14 +148,10 @@ class Executor {
         if (stopped_)
           return;
       }
-      program(*core_[self]);
+      program(cores_[self]);
       std::unique_lock lock(mutex_);
       done_[self] = true;
-      if (cores_ == 1)
-        return;
-      if (waiting_[1 - self] != nullptr)
-        throw SimError("{}", *meetings_.Alone());
-      PassBaton(1 - self);
+      PassBaton(self);
     } catch (const Stopped&) {
     } catch (...) {
       std::unique_lock lock(mutex_);
@@ -171,29 +162,53 @@ class Executor {
     }
   }
 
-  void PassBaton(int to) {
-    baton_ = to;
-    changed_.notify_all();
-  }
-
-  void CarryOut(const isa::Instruction& a, const isa::Instruction& b) {
-    if (const auto* mine = std::get_if<isa::SendRecv>(&a.body)) {
-      const auto& theirs = std::get<isa::SendRecv>(b.body);
-      CopyAcross(mine->src, core_[a.core]->memory(), theirs.dst, core_[b.core]->memory());
-      CopyAcross(theirs.src, core_[b.core]->memory(), mine->dst, core_[a.core]->memory());
+  // To the next core that can go on. When none can, those that wait do so for ever.
+  void PassBaton(int from) {
+    for (int step = 1; step <= cores(); ++step) {
+      const int to = (from + step) % cores();
+      if (done_[to] || waiting_[to] != nullptr)
+        continue;
+      baton_ = to;
+      changed_.notify_all();
+      return;
     }
+    if (const auto alone = meetings_.Alone())
+      throw SimError("{}", *alone);
   }
 
-  int cores_;
+  // Ends the meeting when `mine` is the last to come. Those that meet have been found to match.
+  bool TakesPlace(const isa::Instruction& mine) {
+    const auto* exchange = std::get_if<isa::SendRecv>(&mine.body);
+    if (exchange == nullptr) {
+      const auto waits = [](const isa::Instruction* other) {
+        return other != nullptr && std::holds_alternative<isa::CoreBarrier>(other->body);
+      };
+      if (!std::ranges::all_of(waiting_, waits))
+        return false;
+      std::ranges::fill(waiting_, nullptr);
+      return true;
+    }
+    const isa::Instruction* other = waiting_[exchange->peer];
+    const auto* theirs = other == nullptr ? nullptr : std::get_if<isa::SendRecv>(&other->body);
+    if (theirs == nullptr || theirs->peer != mine.core)
+      return false;
+    CopyAcross(exchange->src, cores_[mine.core].memory(), theirs->dst,
+               cores_[other->core].memory());
+    CopyAcross(theirs->src, cores_[other->core].memory(), exchange->dst,
+               cores_[mine.core].memory());
+    waiting_[mine.core] = waiting_[other->core] = nullptr;
+    return true;
+  }
+
   isa::MeetingOrder meetings_;
   std::optional<RaceChecker> races_;
-  std::array<std::optional<Core>, 2> core_;
+  std::deque<Core> cores_;
   std::mutex mutex_;
   std::condition_variable changed_;
   int baton_ = 0;
   bool stopped_ = false;
-  std::array<bool, 2> done_{};
-  std::array<const isa::Instruction*, 2> waiting_{};
+  std::vector<bool> done_;
+  std::vector<const isa::Instruction*> waiting_;  // the meeting a core stands at
   std::exception_ptr error_;
 };
 

@@ -1,4 +1,4 @@
-// The sequential executor: runs both cores' programs on ops alone, without SystemC and without
+// The sequential executor: runs all cores' programs on ops alone, without SystemC and without
 // time. Cores meet only at core_barrier and sendrecv. Program order is the meaning; the timed
 // machine must give these bits.
 #pragma once
@@ -18,7 +18,7 @@ struct ExecutorResult {
   std::uint64_t instructions = 0;
 };
 
-// SimError on a deadlock (a core waits at a meeting its peer never reaches), a mismatched meeting,
+// SimError on a deadlock (a core waits at a meeting another never reaches), a mismatched meeting,
 // and anything ProgramCheck or Execute refuses; `checked`: also on a read of bytes never written
 // and on a race between the cores.
 ExecutorResult RunSequentially(const isa::Limits& limits, Hbm& hbm, const Program& program,

@@ -1,4 +1,4 @@
-// The memories instructions act on: HBM shared by both cores, SBUF per core, PSUM behind a port.
+// The memories instructions act on: HBM shared by all cores, SBUF per core, PSUM behind a port.
 //
 // Bytes live here; time does not. A tensor without data (timing fidelity) has an address and a
 // size, and At() answers nullptr for it.

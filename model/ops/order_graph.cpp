@@ -23,15 +23,18 @@ void OrderGraph::Add(const isa::Instruction& instruction, std::vector<isa::Acces
   if (stream != Unit::kDma)
     node.previous = std::exchange(core.last_in_unit[static_cast<int>(stream)], instruction.id);
   if (isa::IsMeeting(instruction.body)) {
-    node.meeting = core.first_meeting + static_cast<std::uint32_t>(core.meetings.size());
-    core.meetings.push_back(instruction.id);
+    const auto* exchange = std::get_if<isa::SendRecv>(&instruction.body);
+    const auto with = exchange ? static_cast<std::size_t>(exchange->peer) : cores_.size();
+    Meetings& meetings = core.meetings[with];
+    node.meeting = {with, meetings.first + static_cast<std::uint32_t>(meetings.ids.size())};
+    meetings.ids.push_back(instruction.id);
   }
   core.nodes.push_back(std::move(node));
   if (core.nodes.size() <= kHistory)
     return;
-  if (core.nodes.front().meeting) {
-    core.meetings.pop_front();
-    ++core.first_meeting;
+  if (const auto& meeting = core.nodes.front().meeting) {
+    core.meetings[meeting->with].ids.pop_front();
+    ++core.meetings[meeting->with].first;
   }
   core.nodes.pop_front();
   ++core.first;
@@ -58,7 +61,7 @@ void OrderGraph::FindEdges(Core& core) {
 // `first`.
 class OrderGraph::Search {
  public:
-  Search(const std::array<Core, 2>& cores, const Place& first) : cores_(cores), first_(first) {}
+  Search(const std::vector<Core>& cores, const Place& first) : cores_(cores), first_(first) {}
 
   bool Reaches(const Place& second) {
     Push(second.core, second.id, false);
@@ -92,7 +95,7 @@ class OrderGraph::Search {
     // Nothing on that core that comes earlier in the program can wait for it.
     if (Find(core, id) == nullptr || (core == first_.core && id <= first_.id))
       return;
-    if (seen_.insert((std::uint64_t{id} << 2) | (core << 1) | (end ? 1 : 0)).second)
+    if (seen_.insert((std::uint64_t{id} << 32) | (core << 1) | (end ? 1 : 0)).second)
       open_.push_back({core, id, end});
   }
 
@@ -123,13 +126,22 @@ class OrderGraph::Search {
     }
     if (!node.meeting)
       return;
-    const Core& peer = cores_[1 - event.core];
-    if (*node.meeting >= peer.first_meeting &&
-        *node.meeting - peer.first_meeting < peer.meetings.size())
-      Push(1 - event.core, peer.meetings[*node.meeting - peer.first_meeting], false);
+    for (int core = 0; core < std::ssize(cores_); ++core) {
+      if (core != event.core && (node.meeting->with == cores_.size() ||
+                                 node.meeting->with == static_cast<std::size_t>(core)))
+        PushMeeting(event.core, *node.meeting, core);
+    }
   }
 
-  const std::array<Core, 2>& cores_;
+  // What `peer` does at a meeting of `core`, if it is known.
+  void PushMeeting(int core, const Meeting& meeting, int peer) {
+    const bool all = meeting.with == cores_.size();
+    const Meetings& theirs = cores_[peer].meetings[all ? cores_.size() : core];
+    if (meeting.number >= theirs.first && meeting.number - theirs.first < theirs.ids.size())
+      Push(peer, theirs.ids[meeting.number - theirs.first], false);
+  }
+
+  const std::vector<Core>& cores_;
   const Place first_;
   bool found_ = false;
   std::vector<Event> open_;

@@ -70,7 +70,13 @@ void RaceChecker::Barrier(const isa::Operand& data) {
   const HbmTensor& tensor = hbm_.Find(data.offset, data.bytes());
   // One that names a part of the tensor is left to the graph.
   if (data.offset == tensor.address && static_cast<std::uint64_t>(data.bytes()) == tensor.bytes)
-    ++tensors_[tensor.address].barriers[now_.core];
+    ++ShadowOf(tensor).barriers[now_.core];
+}
+
+RaceChecker::Tensor& RaceChecker::ShadowOf(const HbmTensor& tensor) {
+  Tensor& shadow = tensors_[tensor.address];
+  shadow.barriers.resize(cores_);
+  return shadow;
 }
 
 void RaceChecker::Access(const isa::Operand& operand, bool write) {
@@ -82,7 +88,7 @@ void RaceChecker::Access(const isa::Operand& operand, bool write) {
   }
   if (cores_ < 2)
     return;
-  Tensor& shadow = tensors_[tensor.address];
+  Tensor& shadow = ShadowOf(tensor);
   now_.barriers = shadow.barriers[now_.core];
   ForEachHbmRun(operand, [&](std::int64_t first, std::int64_t bytes) {
     AccessBytes(tensor, shadow, static_cast<std::uint64_t>(first),
@@ -137,21 +143,26 @@ void RaceChecker::Read(const HbmTensor& tensor, const Tensor& shadow, std::uint6
                        Cell& cell) {
   if (cell.written)
     Require(tensor, begin, cell, cell.write, true, false);
-  if (cell.reads.size() >= kMostReads)
+  if (std::ssize(cell.reads) >= 2 * kCoreReads * cores_)
     Thin(shadow, cell.reads);
   cell.reads.push_back(now_);
 }
 
-void RaceChecker::Thin(const Tensor& shadow, std::vector<Record>& reads) {
-  // A read that every later access of the other core is behind has nothing more to say.
-  std::erase_if(reads,
-                [&](const Record& read) { return read.barriers < shadow.barriers[1 - read.core]; });
+void RaceChecker::Thin(const Tensor& shadow, std::vector<Record>& reads) const {
+  // A read that every later access of the other cores is behind has nothing more to say.
+  std::erase_if(reads, [&](const Record& read) {
+    for (int core = 0; core < cores_; ++core) {
+      if (core != read.core && read.barriers >= shadow.barriers[core])
+        return false;
+    }
+    return true;
+  });
   // Of a core's others the latest speak for all: a barrier that one of them is before, the earlier
   // ones are before too.
-  for (const int core : {0, 1}) {
+  for (int core = 0; core < cores_; ++core) {
     auto left = std::ranges::count(reads, core, &Record::core);
     std::erase_if(reads,
-                  [&](const Record& read) { return read.core == core && left-- > kMostReads / 4; });
+                  [&](const Record& read) { return read.core == core && left-- > kCoreReads; });
   }
 }
 
@@ -181,7 +192,8 @@ void RaceChecker::Require(const HbmTensor& tensor, std::uint64_t begin, const Ce
       "race on bytes {}..{} of tensor {}: {}, {}, and nothing orders the two; missing is a "
       "core_barrier on {} (or a sendrecv) that one of them comes before and the other after",
       begin - tensor.address, cell.end - tensor.address - 1, tensor.name,
-      now_.core == 0 ? mine : theirs, now_.core == 0 ? theirs : mine, tensor.name);
+      now_.core < earlier.core ? mine : theirs, now_.core < earlier.core ? theirs : mine,
+      tensor.name);
 }
 
 }  // namespace bwmm::ops

@@ -7,17 +7,16 @@
 //   core 1                         core_barrier out ------ gather out[7]      in order
 //
 // Accesses come in the order in which they happen in this run, but what is asked is whether every
-// run must have that order. The k-th core_barrier on a tensor of one core meets the k-th of the
-// other, so counting them answers nearly always:
+// run must have that order. The k-th core_barrier on a tensor of one core meets the k-th of all
+// others, so counting them answers nearly always:
 //
-//   an access behind k barriers on its tensor is over before an access of the other core that
+//   an access behind k barriers on its tensor is over before an access of another core that
 //   stands behind more than k of them
 //
 // Only where that fails, OrderGraph looks for another way: sendrecv, hazards, registers. Addresses
 // are enough, so it works at every fidelity.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -38,7 +37,7 @@ class Race : public SimError {
 
 class RaceChecker {
  public:
-  RaceChecker(int cores, Hbm& hbm) : cores_(cores), hbm_(hbm) {}
+  RaceChecker(int cores, Hbm& hbm) : cores_(cores), hbm_(hbm), order_(cores) {}
 
   // In each core's program order.
   void Emitted(const isa::Instruction& instruction, std::vector<isa::Access> accesses);
@@ -49,7 +48,7 @@ class RaceChecker {
   void Observe(const isa::Instruction& instruction, CoreMemory& memory);
 
  private:
-  static constexpr int kMostReads = 32;  // kept of the reads of one place
+  static constexpr int kCoreReads = 8;  // kept of a core's reads of one place, at least
 
   struct Record {
     int core = 0;
@@ -65,7 +64,7 @@ class RaceChecker {
     std::vector<Record> reads;
   };
   struct Tensor {
-    std::array<std::uint32_t, 2> barriers{};
+    std::vector<std::uint32_t> barriers;  // by core
     std::map<std::uint64_t, Cell> cells;  // by first byte
   };
   struct Visitor;
@@ -75,10 +74,11 @@ class RaceChecker {
   void AccessBytes(const HbmTensor& tensor, Tensor& shadow, std::uint64_t begin, std::uint64_t end,
                    bool write);
   void Barrier(const isa::Operand& data);
+  Tensor& ShadowOf(const HbmTensor& tensor);
   // Makes [begin, end) a whole number of cells and answers the first.
   static Cells::iterator Cut(Cells& cells, std::uint64_t begin, std::uint64_t end);
   void Read(const HbmTensor& tensor, const Tensor& shadow, std::uint64_t begin, Cell& cell);
-  static void Thin(const Tensor& shadow, std::vector<Record>& reads);
+  void Thin(const Tensor& shadow, std::vector<Record>& reads) const;
   void Write(const HbmTensor& tensor, std::uint64_t begin, Cell& cell);
   void Require(const HbmTensor& tensor, std::uint64_t begin, const Cell& cell,
                const Record& earlier, bool earlier_writes, bool writes);

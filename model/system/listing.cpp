@@ -6,11 +6,16 @@
 namespace bwmm {
 
 void Listing::Add(const isa::Instruction& instruction) {
-  lines_.at(instruction.core) += isa::ToText(instruction) + "\n";
+  if (std::ssize(lines_) <= instruction.core)
+    lines_.resize(instruction.core + 1);
+  lines_[instruction.core] += isa::ToText(instruction) + "\n";
 }
 
 void Listing::WriteTo(const std::string& path) const {
-  WriteFileAtomically(path, {BytesOf(lines_[0]), BytesOf(lines_[1])});
+  std::string all;
+  for (const std::string& lines : lines_)
+    all += lines;
+  WriteFileAtomically(path, {BytesOf(all)});
 }
 
 }  // namespace bwmm

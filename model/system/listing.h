@@ -1,8 +1,8 @@
 // The program as it was emitted: one line per instruction, core by core.
 #pragma once
 
-#include <array>
 #include <string>
+#include <vector>
 
 #include "model/isa/instruction.h"
 
@@ -16,7 +16,7 @@ class Listing {
   void WriteTo(const std::string& path) const;
 
  private:
-  std::array<std::string, 2> lines_;  // per core
+  std::vector<std::string> lines_;  // per core
 };
 
 }  // namespace bwmm

@@ -1,4 +1,4 @@
-// Runs a kernel on the two-core machine, at one of three fidelities.
+// Runs a kernel on the machine, one program per core, at one of three fidelities.
 //
 //   rtl     the Verilated TensorEngine and quantize_mx
 //   fast    the same bits and cycles from C++
@@ -62,7 +62,7 @@ struct RunResult {
   double seconds_modelled = 0;
   std::uint64_t instructions = 0;
   std::vector<CoreResult> cores;
-  std::uint64_t hbm_read = 0;  // bytes that went through the HBM target, both cores
+  std::uint64_t hbm_read = 0;  // bytes that went through the HBM target, all cores
   std::uint64_t hbm_write = 0;
   std::uint64_t sendrecv = 0;
   std::uint64_t hbm_busy_cycles = 0;

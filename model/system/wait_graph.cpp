@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "model/isa/meeting_order.h"
 #include "model/isa/text.h"
 
 namespace bwmm {
@@ -18,7 +19,8 @@ std::string Name(const Work& work) {
 
 std::string MeetingName(const Work& work) {
   if (const auto* exchange = std::get_if<isa::SendRecv>(&work.instruction.body))
-    return fmt::format("sendrecv {} of pipe {}", work.meeting, exchange->pipe_id);
+    return fmt::format("sendrecv {} of pipe {} with core {}", work.meeting, exchange->pipe_id,
+                       work.instruction.core);
   return fmt::format("core_barrier {}", work.meeting);
 }
 
@@ -39,9 +41,9 @@ std::string Holders(const Work& work, const std::deque<Work>& in_flight) {
 
 std::string Why(const Work& work, const std::deque<Work>& in_flight,
                 const units::Exchange& exchange) {
-  if (exchange.WaitsForPeer(work))
-    return fmt::format("waits for core {}, which has not reached {}", 1 - work.instruction.core,
-                       MeetingName(work));
+  const std::vector<int> absent = exchange.AbsentFrom(work);
+  if (!absent.empty())
+    return fmt::format("waits for {} not reached {}", isa::CoresWhich(absent), MeetingName(work));
   const std::string holders = Holders(work, in_flight);
   if (!holders.empty())
     return "waits for " + holders;

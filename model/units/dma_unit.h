@@ -2,7 +2,7 @@
 //
 //   gate open --> [ DGE 0 | DGE 1 ] --start latency--> parts --> [ engine 0..15, one FIFO each ]
 //   GpSimd wrote descriptors, data gate open --start--^                 |       |
-//   both cores at a sendrecv, link latency -----------^              HBM socket |
+//   both ends at a sendrecv, link latency ------------^              HBM socket |
 //   RetireIf <-- when the last part has been moved, HBM latency later <---------+
 //
 // Nothing but its dependencies, a free descriptor generator and its engines' FIFOs holds a DMA

@@ -1,17 +1,18 @@
-// Where the two cores meet: core_barrier and sendrecv.
+// Where cores meet: core_barrier and sendrecv.
 //
-//   core 0 GpSimd --Arrive--> [ barrier n ]      --Met, barrier latency later--> both GpSimds
-//   core 0 DMA ----Arrive--> [ pipe p, use n ]   --Met, sendrecv latency later--> both DMAs move
-//                  --Sent-->                      --Exchanged--> both DMAs complete
+//   core c GpSimd --Arrive--> [ barrier n ]           --Met, barrier latency later--> all GpSimds
+//   core c DMA ----Arrive--> [ cores c and d,         --Met, sendrecv latency later--> both DMAs
+//                                pipe p, use n ]                                          move
+//                  --Sent-->                          --Exchanged--> both DMAs complete
 //
-// The n-th barrier of one core meets the n-th of the other; the n-th sendrecv on a pipe meets the
-// n-th on that pipe. A single core passes a barrier alone.
+// The n-th barrier of a core meets the n-th of all others; its n-th sendrecv with core d on a pipe
+// meets the n-th of core d with it on that pipe. A single core passes a barrier alone.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <systemc>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -38,19 +39,19 @@ class Exchange final : public sc_core::sc_module, public MeetingIf {
   void Arrive(Work& work) override;
   void Sent(Work& work) override;
 
-  // True while the work waits here for the other core; for a deadlock report.
-  bool WaitsForPeer(const Work& work) const;
+  // The cores the work waits for here, ascending; for a deadlock report.
+  std::vector<int> AbsentFrom(const Work& work) const;
 
  private:
   struct Meeting {
-    std::array<Work*, 2> works{};
-    int arrived = 0;
+    std::vector<Work*> works;  // by core, once all are there
     int sent = 0;
   };
-  // Barriers use pipe kBarrierPipe.
-  using Key = std::pair<std::int64_t, std::uint32_t>;
+  // The two cores of a sendrecv (a barrier: kAllCores), its pipe, and its number among those.
+  using Key = std::tuple<int, int, int, std::uint32_t>;
 
   static Key KeyOf(const Work& work);
+  int PartiesOf(const Work& work) const;
 
   const Config config_;
   RunState& run_;

@@ -1,4 +1,4 @@
-// The HBM stack both cores share: one TLM-2.0 target socket per core, one bandwidth.
+// The HBM stack all cores share: one TLM-2.0 target socket per core, one bandwidth.
 //
 //   core 0 DMA --socket 0--> [ one server, `bandwidth_mb_s` ]
 //   core 1 DMA --socket 1-->

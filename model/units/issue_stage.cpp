@@ -69,7 +69,7 @@ std::uint32_t IssueStage::Emit(isa::Engine engine, isa::Body body) {
   work.emitted_at = Now();
   work.software_descriptors = isa::HasSoftwareDescriptors(work.instruction);
   if (const auto* exchange = std::get_if<isa::SendRecv>(&work.instruction.body))
-    work.meeting = pipe_uses_[exchange->pipe_id]++;
+    work.meeting = pipe_uses_[{exchange->peer, exchange->pipe_id}]++;
   if (std::holds_alternative<isa::CoreBarrier>(work.instruction.body))
     work.meeting = barriers_++;
   if (std::holds_alternative<isa::RegisterLoad>(work.instruction.body))

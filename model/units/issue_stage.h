@@ -13,10 +13,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <systemc>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/isa/hazard_tracker.h"
@@ -112,7 +114,7 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
   std::uint32_t next_ = 0;
   std::uint32_t in_flight_ = 0;
   std::uint32_t barriers_ = 0;
-  std::unordered_map<int, std::uint32_t> pipe_uses_;
+  std::map<std::pair<int, int>, std::uint32_t> pipe_uses_;                    // by peer and pipe
   std::unordered_map<std::uint32_t, std::optional<std::int32_t>> registers_;  // by id
   std::optional<std::uint32_t> waits_for_register_;
   bool window_full_ = false;

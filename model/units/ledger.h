@@ -28,7 +28,7 @@ enum class TimeClass : std::uint8_t {
   kGpSimd,      // .. GpSimd
   kSync,        // .. the Sync engine
   kDma,         // .. a DMA
-  kPeer,        // .. the other core: core_barrier, sendrecv
+  kPeer,        // .. another core: core_barrier, sendrecv
   kControl,     // the program has not emitted it yet: it waits for a register or for room
   kStructural,  // the engine itself: clock edge, queue, fill, descriptor generation, start latency
   kIdle,        // no instruction is left

@@ -1,6 +1,6 @@
 // Runs the grants of shared resources in the odd phase, core by core.
 //
-// A unit that shares something with the other core (HBM, meetings) or between its own instructions
+// A unit that shares something with the other cores (HBM, meetings) or between its own instructions
 // (descriptor generators, DMA engines) collects requests in the even phase and decides in Grant.
 // Grants of one phase run in the order of the cores.
 #pragma once

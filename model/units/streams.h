@@ -54,7 +54,7 @@ struct Dependent {
 struct Work {
   isa::Instruction instruction;
   Unit unit = Unit::kTensor;
-  std::uint32_t meeting = 0;  // place in its pipe (sendrecv) or among all barriers
+  std::uint32_t meeting = 0;  // place among those with its peer on its pipe, or among all barriers
   bool software_descriptors = false;
   bool read_done = false;
   bool completed = false;
@@ -104,7 +104,7 @@ class DescriptorsIf : public virtual sc_core::sc_interface {
   virtual void DescriptorsWritten(Work& work, std::int64_t rows_moved) = 0;
 };
 
-// Meetings of cores, seen from a core: arrive, and be told when both are there.
+// Meetings of cores, seen from a core: arrive, and be told when all are there.
 class MeetingIf : public virtual sc_core::sc_interface {
  public:
   virtual void Arrive(Work& work) = 0;
@@ -115,7 +115,7 @@ class MeetingIf : public virtual sc_core::sc_interface {
 // Meetings, seen from the exchange.
 class MeetIf : public virtual sc_core::sc_interface {
  public:
-  // Both cores are there. A barrier is over at `at`; a sendrecv starts moving then.
+  // All cores are there. A barrier is over at `at`; a sendrecv starts moving then.
   virtual void Met(Work& work, Tick at) = 0;
   // Both halves of a sendrecv have been moved; it is over at `at`.
   virtual void Exchanged(Work& work, Tick at) = 0;

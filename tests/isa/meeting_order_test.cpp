@@ -1,8 +1,11 @@
-// Which meetings of two cores belong together, and what is refused, whichever core comes first.
+// Which meetings of cores belong together, and what is refused, whichever core comes first.
 #include "model/isa/meeting_order.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
 
 #include "model/support/sim_error.h"
 
@@ -17,22 +20,33 @@ Operand Rows(std::uint64_t offset, std::int64_t rows) {
 Body Barrier(std::uint64_t offset = 64, std::int64_t rows = 8) {
   return CoreBarrier{.data = Rows(offset, rows)};
 }
-Body Exchange(int pipe, std::int64_t partitions = 32, DType dtype = DType::kBf16) {
+// With the other of two cores.
+constexpr int kOther = -1;
+Body Exchange(int pipe, std::int64_t partitions = 32, DType dtype = DType::kBf16,
+              int peer = kOther) {
   return SendRecv{.dst = {.dtype = dtype, .partitions = partitions, .offset = 1024},
                   .src = {.dtype = dtype, .partitions = partitions},
+                  .peer = peer,
                   .pipe_id = pipe};
 }
+Body With(int peer, int pipe = 0) {
+  return Exchange(pipe, 32, DType::kBf16, peer);
+}
 
-// The refusal of two programs of meetings, fed core by core, or "".
-std::string Refusal(const std::vector<Body>& core0, const std::vector<Body>& core1,
-                    bool core1_first) {
-  MeetingOrder order(2);
+using Programs = std::vector<std::vector<Body>>;
+
+// The refusal of programs of meetings, fed core by core in this order, or "". Core c's ids count
+// from 10 c on.
+std::string Refusal(const Programs& programs, const std::vector<int>& order_of_cores) {
+  MeetingOrder order(static_cast<int>(programs.size()));
   try {
-    for (const int turn : {0, 1}) {
-      const int core = core1_first ? 1 - turn : turn;
+    for (const int core : order_of_cores) {
       std::uint32_t id = 10 * static_cast<std::uint32_t>(core);
-      for (const Body& body : core == 0 ? core0 : core1)
+      for (Body body : programs[core]) {
+        if (auto* exchange = std::get_if<SendRecv>(&body); exchange && exchange->peer == kOther)
+          exchange->peer = 1 - core;
         order.Add({.id = id++, .core = core, .body = body});
+      }
     }
   } catch (const SimError& error) {
     return error.what();
@@ -40,18 +54,32 @@ std::string Refusal(const std::vector<Body>& core0, const std::vector<Body>& cor
   return order.Alone().value_or("");
 }
 
+// Whichever core comes when.
+void ExpectRefused(const Programs& programs, const std::string& words) {
+  std::vector<int> cores(programs.size());
+  std::iota(cores.begin(), cores.end(), 0);
+  do {
+    EXPECT_THAT(Refusal(programs, cores), HasSubstr(words)) << ::testing::PrintToString(cores);
+  } while (std::ranges::next_permutation(cores).found);
+}
 void ExpectRefused(const std::vector<Body>& core0, const std::vector<Body>& core1,
                    const std::string& words) {
-  const std::string text = Refusal(core0, core1, false);
+  const std::string text = Refusal({core0, core1}, {0, 1});
   EXPECT_THAT(text, HasSubstr(words));
-  EXPECT_EQ(text, Refusal(core0, core1, true));
+  EXPECT_EQ(text, Refusal({core0, core1}, {1, 0}));
+}
+void ExpectPasses(const Programs& programs) {
+  std::vector<int> cores(programs.size());
+  std::iota(cores.begin(), cores.end(), 0);
+  do {
+    EXPECT_EQ(Refusal(programs, cores), "") << ::testing::PrintToString(cores);
+  } while (std::ranges::next_permutation(cores).found);
 }
 
 TEST(MeetingOrder, TheSameMeetingsInOneOrderPass) {
   const std::vector<Body> program = {Barrier(), Exchange(0), Exchange(3), Barrier(128),
                                      Exchange(0)};
-  EXPECT_EQ(Refusal(program, program, false), "");
-  EXPECT_EQ(Refusal(program, program, true), "");
+  ExpectPasses({program, program});
 }
 
 TEST(MeetingOrder, OtherInstructionsDoNotCount) {
@@ -86,6 +114,55 @@ TEST(MeetingOrder, RejectsOtherShapesAndTypes) {
 TEST(MeetingOrder, RejectsABarrierThatMeetsASendRecv) {
   ExpectRefused({Barrier()}, {Exchange(0)},
                 "core 0 instruction 0 is a core_barrier, core 1 instruction 10 is a sendrecv");
+}
+
+TEST(MeetingOrder, PairsASendRecvWithThatOfItsPeer) {
+  ExpectPasses({{With(1), Barrier(), With(2, 7)},
+                {With(0), With(3, 2), Barrier()},
+                {With(3), Barrier(), With(0, 7)},
+                {With(2), With(1, 2), Barrier()}});
+}
+
+// Neighbours of a ring exchange in turns.
+TEST(MeetingOrder, ARingOfSwapsPassesWhenNeighboursAgreeOnATurn) {
+  ExpectPasses({{With(1), With(3)}, {With(0), With(2)}, {With(3), With(1)}, {With(2), With(0)}});
+  ExpectPasses({{With(1), With(2)}, {With(0), With(2)}, {With(1), With(0)}});
+}
+
+TEST(MeetingOrder, RejectsARingInWhichEachWaitsForTheNext) {
+  ExpectRefused(
+      {{With(1), With(2)}, {With(2), With(0)}, {With(0), With(1)}},
+      "core 0 instruction 0 (sendrecv) waits for core 1, core 1 instruction 10 (sendrecv) "
+      "waits for core 2, core 2 instruction 20 (sendrecv) waits for core 0: a ring in "
+      "which no core can go on");
+  ExpectRefused({{Barrier()},
+                 {Barrier(), With(2), With(3)},
+                 {Barrier(), With(3), With(1)},
+                 {Barrier(), With(1), With(2)}},
+                "core 1 instruction 11 (sendrecv) waits for core 2");
+}
+
+TEST(MeetingOrder, RejectsABarrierOneCoreComesToLate) {
+  ExpectRefused(
+      {{Barrier(), With(2)}, {Barrier()}, {With(0), Barrier()}},
+      "core 0 instruction 0 is a core_barrier, core 2 instruction 20 is a sendrecv: cores "
+      "0 and 2 must come to their meetings in one order");
+}
+
+TEST(MeetingOrder, RejectsABarrierOneOfManyNamesDifferently) {
+  ExpectRefused({{Barrier()}, {Barrier()}, {Barrier()}, {Barrier(128)}},
+                "core 3 instruction 30 names hbm+0x80");
+}
+
+TEST(MeetingOrder, NamesAllCoresABarrierWaitsFor) {
+  ExpectRefused({{Barrier()}, {}, {Barrier()}, {}},
+                "core 0 instruction 0 (core_barrier) waits for cores 1, 3, which have ended");
+}
+
+// Core 0 waits for core 1 only because that one waits.
+TEST(MeetingOrder, NamesTheCoreThatEndedNotOneThatWaits) {
+  ExpectRefused({{With(1)}, {With(2), With(0)}, {}},
+                "core 1 instruction 10 (sendrecv) waits for core 2, which has ended");
 }
 
 TEST(MeetingOrder, NamesTheFirstThatStaysAlone) {

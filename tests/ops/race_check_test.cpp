@@ -1,4 +1,4 @@
-// Which accesses of two cores are races, and what counts as order between them. Every program here
+// Which accesses of cores are races, and what counts as order between them. Every program here
 // runs on the sequential executor.
 #include "model/ops/race_check.h"
 
@@ -212,6 +212,96 @@ TEST_F(RaceTest, RejectsAWriteToAnInput) {
   EXPECT_THAT(Run(Store(4), Nothing, Nothing),
               AllOf(HasSubstr("instruction 1 (dma_copy) on core 0"),
                     HasSubstr("writes tensor table, which is an input")));
+}
+
+// Core c of n does what steps[c] says, in one program.
+struct RaceOfManyTest : RaceTest {
+  std::string RunOn(int cores, const Program& program) {
+    try {
+      RunSequentially({.cores = cores, .sbuf_bytes = 32768}, hbm, [&](isa::Sink& sink) {
+        sink.Emit(Engine::kVector, isa::Memset{.dst = tile});
+        program(sink);
+      });
+    } catch (const SimError& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+TEST_F(RaceOfManyTest, RejectsARaceOfAnyTwoCores) {
+  for (int writer = 0; writer < 4; ++writer) {
+    for (int reader = 0; reader < 4; ++reader) {
+      if (reader == writer)
+        continue;
+      const std::string text = RunOn(4, [&](isa::Sink& sink) {
+        if (sink.core() == writer)
+          Store(4)(sink);
+        if (sink.core() == reader)
+          Load(4)(sink);
+      });
+      const std::string write = fmt::format("core {} instruction 1 (dma_copy) writes them", writer);
+      const std::string read = fmt::format("core {} instruction 1 (dma_copy) reads them", reader);
+      EXPECT_THAT(text, HasSubstr(writer < reader ? write + ", " + read : read + ", " + write));
+    }
+  }
+}
+
+TEST_F(RaceOfManyTest, ABarrierOrdersAllCores) {
+  for (int writer = 0; writer < 4; ++writer) {
+    EXPECT_EQ(RunOn(4,
+                    [&](isa::Sink& sink) {
+                      if (sink.core() == writer)
+                        Store(4)(sink);
+                      Barrier(table)(sink);
+                      Load(4)(sink);
+                    }),
+              "");
+  }
+}
+
+// What core 0 stored goes on to core 2 through core 1, each step behind the one before.
+TEST_F(RaceOfManyTest, SendRecvsOrderFromCoreToCore) {
+  const Operand in = SbufTile(DType::kBf16, 4096, 32, kColumns);
+  const auto relay = [&](bool passed_on) {
+    return [=, this](isa::Sink& sink) {
+      const auto swap = [&](const Operand& dst, const Operand& src, int peer) {
+        sink.Emit(Engine::kSync, isa::SendRecv{.dst = dst, .src = src, .peer = peer});
+      };
+      const Operand fresh = SbufTile(DType::kBf16, 8192, 32, kColumns);
+      sink.Emit(Engine::kVector, isa::Memset{.dst = fresh});
+      if (sink.core() == 0) {
+        Store(4)(sink);
+        sink.Emit(Engine::kVector, isa::Memset{.dst = tile});
+        swap(in, tile, 1);
+      } else if (sink.core() == 1) {
+        swap(in, fresh, 0);
+        swap(SbufTile(DType::kBf16, 16384, 32, kColumns), passed_on ? in : tile, 2);
+      } else {
+        swap(in, fresh, 1);
+        Operand dst = in;
+        dst.partitions = 1;
+        sink.Emit(Engine::kSync, isa::DmaCopy{.dst = dst, .src = Rows(table, 4, 1)});
+      }
+    };
+  };
+  EXPECT_EQ(RunOn(3, relay(true)), "");
+  EXPECT_THAT(RunOn(3, relay(false)), HasSubstr("race on bytes"));
+}
+
+// More reads than are kept, of every core, and a write behind them that one core's reads race with.
+TEST_F(RaceOfManyTest, RejectsAWriteBehindManyReadsOfManyCores) {
+  for (int writer = 0; writer < 4; ++writer) {
+    const std::string text = RunOn(4, [&](isa::Sink& sink) {
+      for (int i = 0; i < 100; ++i)
+        Load(4)(sink);
+      Barrier(other)(sink);
+      if (sink.core() == writer)
+        Store(4)(sink);
+    });
+    EXPECT_THAT(text, HasSubstr(fmt::format("core {} instruction 102 (dma_copy) writes", writer)));
+    EXPECT_THAT(text, HasSubstr("(dma_copy) reads"));
+  }
 }
 
 TEST_F(RaceTest, UncheckedProgramsRun) {

@@ -82,10 +82,10 @@ TEST(MachineConfig, RejectsUnknownKeysWithTheKnownOnes) {
 
 TEST(MachineConfig, RejectsValuesOutOfRange) {
   MachineConfig config = LoadMachine("trn3");
-  EXPECT_THAT(ErrorOf([&] { ApplySetting(config, "machine.cores", "3"); }),
-              HasSubstr("machine.cores: 3, allowed 1 to 2"));
+  EXPECT_THAT(ErrorOf([&] { ApplySetting(config, "machine.cores", "9"); }),
+              HasSubstr("machine.cores: 9, allowed 1 to 8"));
   EXPECT_THAT(ErrorOf([&] { ApplySetting(config, "machine.cores", "two"); }),
-              HasSubstr("allowed an integer from 1 to 2"));
+              HasSubstr("allowed an integer from 1 to 8"));
   ApplySetting(config, "machine.sbuf.reserved_bytes", "262144");
   EXPECT_THAT(ErrorOf([&] { ValidateMachine(config); }), HasSubstr("machine.sbuf.bytes"));
 }

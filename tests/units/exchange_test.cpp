@@ -1,4 +1,4 @@
-// The meeting place alone. A barrier ends 100 ticks after both cores are there, a sendrecv starts
+// The meeting place alone. A barrier ends 100 ticks after all cores are there, a sendrecv starts
 // to move 30 ticks after.
 #include "model/units/exchange.h"
 
@@ -10,6 +10,7 @@ namespace bwmm::units {
 namespace {
 
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 // Core c's engine: what it hears goes into the log with "core c".
 class FakeMeet final : public MeetIf {
@@ -34,7 +35,7 @@ class ExchangeTest : public UnitTest {
   void Build(int cores = 2) {
     exchange = std::make_unique<Exchange>(
         "exchange", Exchange::Config{.cores = cores, .barrier = kBarrier, .sendrecv = kSendRecv},
-        run, std::vector<ops::CoreMemory*>{&memory, &memory1});
+        run, std::vector<ops::CoreMemory*>{&memory, &memory1, &memory, &memory1});
     for (int core = 0; core < cores; ++core) {
       exchange->gpsimd[core](gpsimd[core]);
       exchange->dma[core](dma[core]);
@@ -47,7 +48,9 @@ class ExchangeTest : public UnitTest {
     work.meeting = nth;
     return work;
   }
-  Work& Send(std::uint32_t id, int core, isa::SendRecv body, std::uint32_t nth = 0) {
+  // With the neighbour of a pair of cores, unless another peer is named.
+  Work& Send(std::uint32_t id, int core, isa::SendRecv body, std::uint32_t nth = 0, int peer = -1) {
+    body.peer = peer < 0 ? core ^ 1 : peer;
     Work& work = Add(id, Engine::kSync, std::move(body));
     work.instruction.core = core;
     work.meeting = nth;
@@ -80,8 +83,13 @@ class ExchangeTest : public UnitTest {
   FakePsum psum1;
   ops::CoreMemory memory1{
       .core = 1, .sbuf = sbuf1, .psum = psum1, .hbm = hbm, .quantize = ops::QuantizeMx};
-  std::array<FakeMeet, 2> gpsimd{FakeMeet(log, "gpsimd 0"), FakeMeet(log, "gpsimd 1")};
-  std::array<FakeMeet, 2> dma{FakeMeet(log, "dma 0"), FakeMeet(log, "dma 1")};
+  std::deque<FakeMeet> Meets(const std::string& unit) {
+    std::deque<FakeMeet> meets;
+    for (int core = 0; core < 4; ++core)
+      meets.emplace_back(log, fmt::format("{} {}", unit, core));
+    return meets;
+  }
+  std::deque<FakeMeet> gpsimd = Meets("gpsimd"), dma = Meets("dma");
   std::unique_ptr<Exchange> exchange;
 };
 
@@ -122,17 +130,52 @@ TEST_F(ExchangeTest, PairsSendRecvsByPipeAndPlaceOnIt) {
   EXPECT_TRUE(log.seen().empty()) << "another pipe, and another place on the pipe";
 }
 
+TEST_F(ExchangeTest, EndsABarrierOfFourCoresAfterTheLastArrival) {
+  Build(4);
+  const std::array<Tick, 4> at = {40, 10, 70, 20};
+  for (int core = 0; core < 4; ++core)
+    Arrive(at[core], Barrier(static_cast<std::uint32_t>(core), core));
+  Run();
+  EXPECT_THAT(
+      log.seen(),
+      ElementsAre(Seen{70, "gpsimd 0 met until 170", 0}, Seen{70, "gpsimd 1 met until 170", 1},
+                  Seen{70, "gpsimd 2 met until 170", 2}, Seen{70, "gpsimd 3 met until 170", 3}));
+}
+
+// All on pipe 0, each the first of its core with that peer.
+TEST_F(ExchangeTest, PairsASendRecvWithItsPeerAmongFour) {
+  Build(4);
+  Arrive(10, Send(1, 0, Body(), 0, 2));
+  Arrive(20, Send(2, 1, Body(), 0, 3));
+  Arrive(30, Send(3, 0, Body(), 0, 1));
+  Arrive(40, Send(4, 3, Body(), 0, 1));
+  Arrive(50, Send(5, 2, Body(), 0, 0));
+  Run();
+  EXPECT_THAT(log.seen(),
+              ElementsAre(Seen{40, "dma 1 met until 70", 2}, Seen{40, "dma 3 met until 70", 4},
+                          Seen{50, "dma 0 met until 80", 1}, Seen{50, "dma 2 met until 80", 5}));
+}
+
+TEST_F(ExchangeTest, KnowsWhichCoresABarrierWaitsFor) {
+  Build(4);
+  Work& first = Barrier(1, 2);
+  Arrive(10, first);
+  Arrive(20, Barrier(2, 0));
+  script.At(30, [&] { EXPECT_THAT(exchange->AbsentFrom(first), ElementsAre(1, 3)); });
+  Run();
+}
+
 TEST_F(ExchangeTest, KnowsWhoWaitsForThePeer) {
   Build();
   Work& first = Send(1, 0, Body());
   Work& second = Send(2, 1, Body());
   Arrive(10, first);
   script.At(20, [&] {
-    EXPECT_TRUE(exchange->WaitsForPeer(first));
-    EXPECT_FALSE(exchange->WaitsForPeer(second));
+    EXPECT_THAT(exchange->AbsentFrom(first), ElementsAre(1));
+    EXPECT_THAT(exchange->AbsentFrom(second), IsEmpty());
   });
   Arrive(30, second);
-  script.At(40, [&] { EXPECT_FALSE(exchange->WaitsForPeer(first)); });
+  script.At(40, [&] { EXPECT_THAT(exchange->AbsentFrom(first), IsEmpty()); });
   Run();
   EXPECT_FALSE(log.seen().empty());
 }
