@@ -142,7 +142,7 @@ class LayerRun {
 
  private:
   LayerRun(const app::LayerJobOptions& options, const isa::Limits& limits)
-      : limits_(limits), job_(options, limits, kHbmBytes, true) {
+      : limits_(limits), job_(options, limits, kHbmBytes, true), programs_(limits.cores) {
     if (!options.routing_csv.empty())
       std::filesystem::remove(options.routing_csv);
   }
@@ -172,7 +172,7 @@ class LayerRun {
   isa::Limits limits_;
   app::LayerJob job_;
   inputs::HostTensor output_;
-  std::array<std::vector<isa::Instruction>, 2> programs_;
+  std::vector<std::vector<isa::Instruction>> programs_;  // by core
 };
 
 inline constexpr std::array kAllVariants = {kernels::MoECTEImplementation::shard_on_block,

@@ -31,11 +31,12 @@ std::vector<Layer> Layers() {
 
 class VariantsRtl : public testing::TestWithParam<Layer> {};
 
-TEST_P(VariantsRtl, HaveTheFastModelsBitsAndCycles) {
-  const MachineConfig machine = LoadMachine("trn3");
+void ExpectTheFastModelsBitsAndCycles(const Layer& layer, int cores) {
+  MachineConfig machine = LoadMachine("trn3");
+  machine.cores = cores;
   const isa::Limits limits = LimitsOf(machine);
-  app::LayerJob fast(OptionsOf(GetParam()), limits, kHbmBytes, true);
-  app::LayerJob rtl(OptionsOf(GetParam()), limits, kHbmBytes, true);
+  app::LayerJob fast(OptionsOf(layer), limits, kHbmBytes, true);
+  app::LayerJob rtl(OptionsOf(layer), limits, kHbmBytes, true);
   const RunResult fast_run = RunMachine(machine, Fidelity::kFast, fast.hbm(), fast.program());
   const RunResult rtl_run = RunMachine(machine, Fidelity::kRtl, rtl.hbm(), rtl.program());
   EXPECT_EQ(app::Checksum(rtl.Output().data), app::Checksum(fast.Output().data));
@@ -44,6 +45,25 @@ TEST_P(VariantsRtl, HaveTheFastModelsBitsAndCycles) {
   for (std::size_t core = 0; core < rtl_run.cores.size(); ++core) {
     for (int unit = 0; unit < units::kUnits; ++unit)
       EXPECT_EQ(rtl_run.cores[core].units[unit].cycles, fast_run.cores[core].units[unit].cycles);
+  }
+}
+
+TEST_P(VariantsRtl, HaveTheFastModelsBitsAndCycles) {
+  ExpectTheFastModelsBitsAndCycles(GetParam(), 2);
+}
+
+TEST(BlockShardsRtl, HaveTheFastModelsBitsAndCyclesOnOneAndFourCores) {
+  for (const auto variant : {kernels::MoECTEImplementation::shard_on_block,
+                             kernels::MoECTEImplementation::shard_on_block_mx}) {
+    for (const int cores : {1, 4}) {
+      SCOPED_TRACE(fmt::format("{} on {} cores", NameOf(variant), cores));
+      ExpectTheFastModelsBitsAndCycles({.name = "cores",
+                                        .variant = variant,
+                                        .intermediate = IsMx(variant) ? 512 : 32,
+                                        .experts = 4,
+                                        .tokens = 8},
+                                       cores);
+    }
   }
 }
 
