@@ -130,7 +130,7 @@ bool RunLayer(const LayerCommand& given) {
   } else {
     RunOptions run;
     if (dump)
-      dump->Attach(run);
+      run.observers.push_back(&*dump);
     report.result = RunOnMachine(command.common, report.machine, job.hbm(), job.program(),
                                  job.instructions(), std::move(run));
   }

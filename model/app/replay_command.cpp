@@ -9,6 +9,7 @@
 #include "model/engine/make_engines.h"
 #include "model/support/interrupt.h"
 #include "model/support/sim_error.h"
+#include "model/system/progress.h"
 
 namespace bwmm::app {
 namespace {
@@ -48,8 +49,9 @@ bool RunReplayCommand(const ReplayCommand& command) {
   std::vector<ReplayOutcome> outcomes;
   std::string text;
   for (const ReplayMode mode : modes) {
+    ProgressMeter progress([](const Progress&) { ThrowIfInterrupted(); });
     RunOptions options;
-    options.progress = [](const Progress&) { ThrowIfInterrupted(); };
+    options.observers = {&progress};
     outcomes.push_back(RunReplay(program, mode, options));
     if (outcomes.back().error.empty())
       text += Summary(outcomes.back());

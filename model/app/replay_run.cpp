@@ -36,8 +36,10 @@ void Run(const ReplayProgram& program, RunOptions& options, ReplayOutcome& outco
   if (outcome.mode == ReplayMode::kExecutor) {
     ops::RunSequentially(LimitsOf(machine), hbm, kernel, options.checked);
   } else {
-    options.records = &outcome.records;
+    Records records;
+    options.observers.push_back(&records);
     outcome.result = RunMachine(machine, FidelityOf(outcome.mode), hbm, kernel, options);
+    outcome.records = records.Sorted();
   }
   if (control_only)
     return;

@@ -11,6 +11,7 @@
 
 #include "model/app/replay_program.h"
 #include "model/system/machine.h"
+#include "model/system/records.h"
 
 namespace bwmm::app {
 

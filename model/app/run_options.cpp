@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "kernels/inputs/tensor_file.h"
@@ -13,6 +14,8 @@
 #include "model/support/interrupt.h"
 #include "model/support/sim_error.h"
 #include "model/support/write_file.h"
+#include "model/system/listing.h"
+#include "model/system/progress.h"
 
 namespace bwmm::app {
 namespace {
@@ -118,19 +121,26 @@ MachineConfig MachineOf(const CommonOptions& options) {
 
 RunResult RunOnMachine(const CommonOptions& options, const MachineConfig& machine, ops::Hbm& hbm,
                        const ops::Program& program, std::uint64_t instructions, RunOptions run) {
-  run.listing = options.listing;
   run.checked = !options.unchecked;
   const bool terminal = isatty(STDERR_FILENO) != 0;
-  auto bar = std::make_shared<ProgressBar>(instructions);
-  run.progress = [terminal, bar](const Progress& progress) {
+  ProgressBar bar(instructions);
+  ProgressMeter progress([&](const Progress& so_far) {
     ThrowIfInterrupted();
     if (terminal)
-      bar->Draw(progress);
-  };
-  const auto failure = TraceCore0(options, machine, run);
+      bar.Draw(so_far);
+  });
+  run.observers.push_back(&progress);
+  Listing listing;
+  if (!options.listing.empty())
+    run.observers.push_back(&listing);
+  std::optional<WaveDump> wave;
+  if (!options.wave.empty())
+    wave.emplace(options, machine, run);
   const RunResult result = RunMachine(machine, FidelityOf(options), hbm, program, run);
-  if (!failure->empty())
-    throw SimError(*failure);
+  if (!options.listing.empty())
+    listing.WriteTo(options.listing);
+  if (wave)
+    wave->Check();
   return result;
 }
 

@@ -48,8 +48,9 @@ TileDump::TileDump(const std::string& option) : option_(option) {
   const bool whole = first != std::string::npos && second != std::string::npos &&
                      second + 1 < option.size() && ParseWhole(option.substr(0, first), core_) &&
                      ParseWhole(option.substr(first + 1, second - first - 1), id_);
-  if (!whole || core_ < 0 || core_ > 1)
-    throw SimError("--dump-tile {}: allowed core,instruction,directory with core 0 or 1", option);
+  if (!whole || core_ < 0)
+    throw SimError("--dump-tile {}: allowed core,instruction,directory with core 0 or above",
+                   option);
   folder_ = option.substr(second + 1);
   const std::filesystem::path parent = std::filesystem::absolute(folder_).parent_path();
   std::error_code ignored;
@@ -58,18 +59,10 @@ TileDump::TileDump(const std::string& option) : option_(option) {
     throw SimError("--dump-tile {}: {} cannot be made a directory", option, folder_.string());
 }
 
-void TileDump::Attach(RunOptions& run) {
-  run.reading = [this](const isa::Instruction& instruction, ops::CoreMemory& memory) {
-    if (instruction.core == core_ && instruction.id <= id_)
-      Read(instruction, memory);
-  };
-  run.completed = [this](const isa::Instruction& instruction, ops::CoreMemory& memory) {
-    if (instruction.core == core_ && instruction.id == id_)
-      Completed(instruction, memory);
-  };
-}
-
-void TileDump::Read(const isa::Instruction& instruction, ops::CoreMemory& memory) {
+void TileDump::ReadsOperands(const ops::Reading& reading) {
+  const isa::Instruction& instruction = reading.instruction;
+  if (instruction.core != core_ || instruction.id > id_)
+    return;
   const auto* multiply = std::get_if<isa::MultiplyMoving>(&instruction.body);
   const bool computes = multiply != nullptr && multiply->mode != PeMode::kTranspose;
   if (instruction.id == id_ && !computes) {
@@ -79,9 +72,9 @@ void TileDump::Read(const isa::Instruction& instruction, ops::CoreMemory& memory
   }
   if (const auto* load = std::get_if<isa::LoadStationary>(&instruction.body)) {
     load_ = *load;
-    stationary_ = ops::GatherPeOperand(load->stationary, load->scale, memory.sbuf);
+    stationary_ = ops::GatherPeOperand(load->stationary, load->scale, reading.memory.sbuf());
   } else if (computes) {
-    std::vector<Pass>& chain = Multiply(*multiply, memory);
+    std::vector<Pass>& chain = Multiply(*multiply, reading.memory);
     if (instruction.id == id_) {
       tile_ = *multiply;
       passes_ = std::move(chain);
@@ -91,7 +84,7 @@ void TileDump::Read(const isa::Instruction& instruction, ops::CoreMemory& memory
 }
 
 std::vector<TileDump::Pass>& TileDump::Multiply(const isa::MultiplyMoving& multiply,
-                                                ops::CoreMemory& memory) {
+                                                const ops::MemoryView& memory) {
   const isa::Operand& dst = multiply.dst;
   std::vector<Pass>& chain = chains_[{dst.offset, dst.dtype, dst.partitions, dst.free_size()}];
   if (!multiply.accumulate)
@@ -99,11 +92,14 @@ std::vector<TileDump::Pass>& TileDump::Multiply(const isa::MultiplyMoving& multi
   chain.push_back({.stationary_dtype = load_.stationary.dtype,
                    .moving_dtype = multiply.moving.dtype,
                    .stationary = stationary_,
-                   .moving = ops::GatherPeOperand(multiply.moving, multiply.scale, memory.sbuf)});
+                   .moving = ops::GatherPeOperand(multiply.moving, multiply.scale, memory.sbuf())});
   return chain;
 }
 
-void TileDump::Completed(const isa::Instruction& instruction, ops::CoreMemory& memory) {
+void TileDump::Completed(const ops::Completion& completion) {
+  const isa::Instruction& instruction = completion.instruction;
+  if (instruction.core != core_ || instruction.id != id_)
+    return;
   Check(tile_.has_value(), "a multiply reads its operands before it completes");
   const isa::Operand& dst = std::get<isa::MultiplyMoving>(instruction.body).dst;
   const std::int64_t m = dst.partitions, n = dst.free_size();
@@ -112,7 +108,7 @@ void TileDump::Completed(const isa::Instruction& instruction, ops::CoreMemory& m
   std::vector<std::uint32_t> lanes(kPsumLanes);
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t unit = ops::PsumAddressOf(dst) + (half ? i : 2 * i);
-    memory.psum.Read(static_cast<int>(unit / 2), lanes);
+    completion.memory.psum().Read(static_cast<int>(unit / 2), lanes);
     for (std::int64_t p = 0; p < m; ++p)
       psum_[p * n + i] = half ? lanes[p] >> (16 * (unit % 2)) & 0xffff : lanes[p];
   }

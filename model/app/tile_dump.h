@@ -17,19 +17,23 @@
 #include <vector>
 
 #include "model/app/run_options.h"
+#include "model/ops/observer.h"
 #include "model/ops/pe_operands.h"
-#include "model/system/machine.h"
 
 namespace bwmm::app {
 
-class TileDump {
+class TileDump final : public ops::Observer {
  public:
   // `option`: core,instruction id,directory. SimError when it is none, or when the directory
   // cannot be made.
   explicit TileDump(const std::string& option);
 
-  // From here on the run is watched.
-  void Attach(RunOptions& run);
+  bool Wants(ops::Event event) const override {
+    return event == ops::Event::kReading || event == ops::Event::kCompleted;
+  }
+  void ReadsOperands(const ops::Reading& reading) override;
+  void Completed(const ops::Completion& completion) override;
+
   // After the run: writes the files, and the line that replays them. SimError when the core had no
   // such instruction.
   void Write(const CommonOptions& common) const;
@@ -42,10 +46,8 @@ class TileDump {
   };
   using PsumTile = std::tuple<std::uint64_t, DType, std::int64_t, std::int64_t>;
 
-  void Read(const isa::Instruction& instruction, ops::CoreMemory& memory);
   // The chain of its PSUM tile with this pass at the end.
-  std::vector<Pass>& Multiply(const isa::MultiplyMoving& multiply, ops::CoreMemory& memory);
-  void Completed(const isa::Instruction& instruction, ops::CoreMemory& memory);
+  std::vector<Pass>& Multiply(const isa::MultiplyMoving& multiply, const ops::MemoryView& memory);
   void WriteOperand(const std::string& name, DType dtype,
                     const std::vector<const ops::PeOperand*>& passes) const;
   std::string ReplayLine(const CommonOptions& common) const;

@@ -1,11 +1,9 @@
 #include "model/app/wave.h"
 
 #include <charconv>
-#include <memory>
 #include <optional>
 #include <string_view>
 
-#include "model/engine/engine_trace.h"
 #include "model/engine/make_engines.h"
 #include "model/support/sim_error.h"
 
@@ -45,17 +43,9 @@ engine::TracedUnit TracedUnitOf(Unit unit) {
   return engine::TracedUnit::kTensor;
 }
 
-std::uint64_t Picoseconds(double seconds) {
-  return static_cast<std::uint64_t>(seconds * 1e12 + 0.5);
-}
-
 }  // namespace
 
-std::shared_ptr<const std::string> TraceCore0(const CommonOptions& options,
-                                              const MachineConfig& machine, RunOptions& run) {
-  auto failure = std::make_shared<std::string>();
-  if (options.wave.empty())
-    return failure;
+WaveDump::WaveDump(const CommonOptions& options, const MachineConfig& machine, RunOptions& run) {
   engine::TraceOptions trace{.path = options.wave,
                              .cycle_ps = 1e6 / static_cast<double>(machine.clock.tensor_mhz)};
   const auto probe = Pair(options.probe, ',');
@@ -74,28 +64,37 @@ std::shared_ptr<const std::string> TraceCore0(const CommonOptions& options,
     trace.from = window->first;
     trace.to = window->second;
   }
-  trace.failed = [failure](const std::string& reason) { *failure = reason; };
-  // The trace lives in core 0's engine, which the machine owns while it runs.
-  auto dump = std::make_shared<engine::EngineTrace*>(nullptr);
-  run.make_engine = [trace, dump](int core, const engine::TensorEngineConfig& config) {
+  trace.failed = [this](const std::string& reason) { failure_ = reason; };
+  run.make_engine = [this, trace](int core, const engine::TensorEngineConfig& config) {
     if (core != 0)
       return engine::MakeRtlTensorEngine(config);
     engine::TracedTensorEngine traced = engine::MakeTracedRtlTensorEngine(config, trace);
-    *dump = traced.trace;
+    dump_ = traced.trace;
     return std::move(traced.engine);
   };
-  run.unit_start = [dump](const UnitStart& start) {
-    if (start.core == 0)
-      (*dump)->machine().Started(Picoseconds(start.seconds), TracedUnitOf(start.unit), start.id,
-                                 start.opcode);
-  };
-  run.unit_time = [dump](const UnitTime& time) {
-    if (time.core == 0)
-      (*dump)->machine().Spent(
-          Picoseconds(time.from), Picoseconds(time.to), TracedUnitOf(time.unit),
-          time.time_class == TimeClass::kBusy ? "" : units::NameOf(time.time_class));
-  };
-  return failure;
+  run.observers.push_back(this);
+}
+
+void WaveDump::Check() const {
+  if (!failure_.empty())
+    throw SimError("{}", failure_);
+}
+
+void WaveDump::Started(const ops::Start& start) {
+  if (start.instruction.core == 0)
+    dump_->machine().Started(Picoseconds(start.at), TracedUnitOf(start.unit), start.instruction.id,
+                             isa::OpcodeOf(start.instruction));
+}
+
+void WaveDump::Spent(const ops::Spending& spending) {
+  if (spending.core == 0)
+    dump_->machine().Spent(
+        Picoseconds(spending.from), Picoseconds(spending.to), TracedUnitOf(spending.unit),
+        spending.time_class == TimeClass::kBusy ? "" : NameOf(spending.time_class));
+}
+
+std::uint64_t WaveDump::Picoseconds(ops::Ticks ticks) const {
+  return static_cast<std::uint64_t>(clock_.Seconds(ticks) * 1e12 + 0.5);
 }
 
 }  // namespace bwmm::app

@@ -157,11 +157,12 @@ void HazardTracker::Depend(const Record& on, const Record& by, Hazard hazard, Ga
   for (std::size_t i = first_found_; i < found_->size(); ++i) {
     Dependency& known = (*found_)[i];
     if (known.id == on.id && known.gate == gate) {
-      known.until_read = known.until_read && until_read;
+      if (known.until_read && !until_read)
+        known = {on.id, false, gate, hazard};
       return;
     }
   }
-  found_->push_back({on.id, until_read, gate});
+  found_->push_back({on.id, until_read, gate, hazard});
 }
 
 void HazardTracker::Drop(std::vector<Record>& records) const {

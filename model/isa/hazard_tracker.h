@@ -28,10 +28,13 @@
 
 namespace bwmm::isa {
 
+enum class Hazard : std::uint8_t { kReadAfterWrite, kWriteAfterRead, kWriteAfterWrite };
+
 struct Dependency {
   std::uint32_t id = 0;     // the earlier instruction
   bool until_read = false;  // its reads are enough; otherwise its completion
   Gate gate = Gate::kStart;
+  Hazard hazard = Hazard::kReadAfterWrite;  // of several, one that asks for completion
 };
 
 class HazardTracker {
@@ -67,7 +70,6 @@ class HazardTracker {
     std::vector<Record> readers;
   };
   using Space = std::map<std::uint64_t, Interval>;  // by begin
-  enum class Hazard : std::uint8_t { kReadAfterWrite, kWriteAfterRead, kWriteAfterWrite };
 
   static Order OrderOf(Unit unit, bool tensor_load);
   void Visit(Space& space, std::uint64_t begin, std::uint64_t end, const Record& record, bool write,

@@ -19,6 +19,7 @@
 #include "model/ops/matmul.h"
 #include "model/ops/matmul_mx.h"
 #include "model/ops/memory_check.h"
+#include "model/ops/observers.h"
 #include "model/ops/pe_operands.h"
 #include "model/ops/psum_array.h"
 #include "model/ops/quantize_mx.h"
@@ -38,8 +39,10 @@ class Executor;
 
 class Core final : public isa::Sink {
  public:
-  Core(Executor& executor, int id, const isa::Limits& limits, Hbm& hbm, bool checked)
+  Core(Executor& executor, int id, const isa::Limits& limits, Hbm& hbm, bool checked,
+       const Observers& observers)
       : executor_(executor),
+        observers_(observers),
         id_(id),
         limits_(limits),
         sbuf_(limits.partitions, limits.sbuf_bytes),
@@ -58,10 +61,16 @@ class Core final : public isa::Sink {
                  const std::string& name) override {
     if (memory_check_)
       memory_check_->Allocated(memory, begin, bytes, name);
+    observers_.Tell(Event::kAllocated, [&](Observer& observer) {
+      observer.Allocated({id_, memory, begin, bytes, name, next_id_});
+    });
   }
   void Freed(isa::Memory memory, std::uint64_t begin) override {
     if (memory_check_)
       memory_check_->Freed(memory, begin, next_id_);
+    observers_.Tell(Event::kAllocated, [&](Observer& observer) {
+      observer.Freed({.core = id_, .memory = memory, .begin = begin, .position = next_id_});
+    });
   }
 
   CoreMemory& memory() { return memory_; }
@@ -72,6 +81,7 @@ class Core final : public isa::Sink {
   void Multiply(const isa::MultiplyMoving& op);
 
   Executor& executor_;
+  const Observers& observers_;
   int id_;
   isa::Limits limits_;
   Sbuf sbuf_;
@@ -88,10 +98,10 @@ class Core final : public isa::Sink {
 // Runs one core at a time: a core keeps the baton until it waits for another one or ends.
 class Executor {
  public:
-  Executor(const isa::Limits& limits, Hbm& hbm, bool checked)
+  Executor(const isa::Limits& limits, Hbm& hbm, bool checked, const Observers& observers)
       : meetings_(limits.cores), done_(limits.cores), waiting_(limits.cores) {
     for (int c = 0; c < limits.cores; ++c)
-      cores_.emplace_back(*this, c, limits, hbm, checked);
+      cores_.emplace_back(*this, c, limits, hbm, checked, observers);
     if (checked)
       races_.emplace(limits.cores, hbm);
   }
@@ -218,9 +228,16 @@ std::uint32_t Core::Emit(isa::Engine engine, isa::Body body) {
       .id = next_id_++, .core = id_, .engine = engine, .body = std::move(body)};
   program_check_.Add(instruction);
   executor_.Admit(instruction, memory_);
+  const isa::Unit unit = isa::UnitOf(instruction);
+  const MemoryView view(memory_);
+  observers_.Tell(Event::kEmitted, [&](Observer& o) { o.Emitted({instruction, unit}); });
+  observers_.Tell(Event::kReading, [&](Observer& o) { o.ReadsOperands({instruction, view}); });
   if (memory_check_)
     memory_check_->Observe(instruction, "in program order");
   Run(instruction);
+  observers_.Tell(Event::kCompleted, [&](Observer& o) {
+    o.Completed({.instruction = instruction, .unit = unit, .memory = view});
+  });
   return instruction.id;
 }
 
@@ -269,9 +286,11 @@ void Core::Multiply(const isa::MultiplyMoving& op) {
 }  // namespace
 
 ExecutorResult RunSequentially(const isa::Limits& limits, Hbm& hbm, const Program& program,
-                               bool checked) {
+                               bool checked, std::span<Observer* const> given) {
   CheckFloatEnvironment();
-  Executor executor(limits, hbm, checked);
+  const Observers observers(given);
+  observers.Begin({.cores = limits.cores, .clock = {}});
+  Executor executor(limits, hbm, checked, observers);
   return executor.Run(program);
 }
 

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "model/isa/sink.h"
 #include "model/ops/memory.h"
+#include "model/ops/observer.h"
 
 namespace bwmm::ops {
 
@@ -20,8 +22,8 @@ struct ExecutorResult {
 
 // SimError on a deadlock (a core waits at a meeting another never reaches), a mismatched meeting,
 // and anything ProgramCheck or Execute refuses; `checked`: also on a read of bytes never written
-// and on a race between the cores.
+// and on a race between the cores. Observers are told without time.
 ExecutorResult RunSequentially(const isa::Limits& limits, Hbm& hbm, const Program& program,
-                               bool checked = true);
+                               bool checked = true, std::span<Observer* const> observers = {});
 
 }  // namespace bwmm::ops

@@ -80,13 +80,13 @@ std::byte* Hbm::At(std::uint64_t address, std::uint64_t bytes) {
   return tensor.data.empty() ? nullptr : tensor.data.data() + (address - tensor.address);
 }
 
-std::byte* Sbuf::At(int partition, std::uint64_t offset, std::uint64_t bytes) {
+std::size_t Sbuf::IndexOf(int partition, std::uint64_t offset, std::uint64_t bytes) const {
   if (partition < 0 || partition >= partitions_ ||
       offset + bytes > static_cast<std::uint64_t>(bytes_)) {
     throw SimError("sbuf: access of {} bytes at partition {}, byte {} is outside {} x {} bytes",
                    bytes, partition, offset, partitions_, bytes_);
   }
-  return data_.data() + partition * bytes_ + offset;
+  return partition * bytes_ + offset;
 }
 
 }  // namespace bwmm::ops

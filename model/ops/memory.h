@@ -64,9 +64,16 @@ class Sbuf {
   int partitions() const { return partitions_; }
   std::int64_t bytes() const { return bytes_; }  // per partition
   // SimError when [offset, offset + bytes) leaves the partition.
-  std::byte* At(int partition, std::uint64_t offset, std::uint64_t bytes);
+  std::byte* At(int partition, std::uint64_t offset, std::uint64_t bytes) {
+    return data_.data() + IndexOf(partition, offset, bytes);
+  }
+  const std::byte* At(int partition, std::uint64_t offset, std::uint64_t bytes) const {
+    return data_.data() + IndexOf(partition, offset, bytes);
+  }
 
  private:
+  std::size_t IndexOf(int partition, std::uint64_t offset, std::uint64_t bytes) const;
+
   int partitions_;
   std::int64_t bytes_;
   std::vector<std::byte> data_;

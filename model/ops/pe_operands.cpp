@@ -20,7 +20,7 @@ void Spread(const std::byte* row, std::int64_t stride, int count, std::uint32_t*
 }  // namespace
 
 PeOperand GatherPeOperand(const isa::Operand& operand, const std::optional<isa::Operand>& scale,
-                          Sbuf& sbuf) {
+                          const Sbuf& sbuf) {
   PeOperand result;
   result.rows = static_cast<int>(operand.partitions);
   result.columns = static_cast<int>(operand.free_size());

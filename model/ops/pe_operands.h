@@ -19,7 +19,7 @@ struct PeOperand {
 // `scale` is in the quadrant layout: the scale of data partition p is in partition
 // 32 * (p / 32) + (p % 32) / 8 counted from the scale operand's first partition.
 PeOperand GatherPeOperand(const isa::Operand& operand, const std::optional<isa::Operand>& scale,
-                          Sbuf& sbuf);
+                          const Sbuf& sbuf);
 
 // PSUM destination of a MultiplyMoving in the TensorEngine's units of 2 bytes. The destination must
 // be dense: n rows one after the other.

@@ -68,9 +68,8 @@ CoreModel::CoreModel(sc_core::sc_module_name name, const SharedModel& shared, Co
               .quantize = options.quantize,
               .control_only = options.control_only},
       races_(options.races),
-      reading_(std::move(options.reading)),
       issue_("issue", IssueConfig(options, shared), shared.run, memory_, options.kernel,
-             Hooks(options)),
+             Hooks(options), shared.observers),
       tensor_("tensor", {.clock = shared.time.ClockOf(shared.config.clock.tensor_mhz)}, shared.run,
               memory_, *engine_),
       vector_("vector", EngineConfig(Unit::kVector, shared.config.clock.vector_mhz, shared),
@@ -124,18 +123,13 @@ units::IssueStage::Hooks CoreModel::Hooks(CoreOptions& options) {
                 if (checker_)
                   checker_->Freed(memory, begin, position);
               },
-          .observed = [this](const isa::Instruction& instruction) { Observe(instruction); },
-          .started = std::move(options.started),
-          .descriptors_started = std::move(options.descriptors_started),
-          .completed = std::move(options.completed)};
+          .observed = [this](const isa::Instruction& instruction) { Observe(instruction); }};
 }
 
 void CoreModel::Observe(const isa::Instruction& instruction) {
   // What came too early or too late for a missing barrier is a race before it is anything else.
   if (races_ != nullptr)
     races_->Observe(instruction, memory_);
-  if (reading_)
-    reading_(instruction);
   if (checker_)
     checker_->Observe(instruction, fmt::format("at cycle {}", units::Now() / tensor_period_));
 }

@@ -49,6 +49,7 @@ struct SharedModel {
   units::RunState& run;
   units::PhaseArbiter& arbiter;
   ops::Hbm& hbm;
+  const ops::Observers& observers;
 };
 
 struct CoreOptions {
@@ -60,10 +61,6 @@ struct CoreOptions {
   ops::QuantizeFunction quantize;
   std::function<void(isa::Sink&)> kernel;
   std::function<void(const isa::Instruction&)> emitted;  // may refuse it
-  std::function<void(const isa::Instruction&)> reading;
-  std::function<void(const units::Work&)> started;
-  std::function<void(const units::Work&)> descriptors_started;
-  std::function<void(const units::Work&)> completed;
 };
 
 class CoreModel final : public sc_core::sc_module {
@@ -89,7 +86,6 @@ class CoreModel final : public sc_core::sc_module {
   ops::CoreMemory memory_;
   std::optional<ops::MemoryChecker> checker_;
   ops::RaceChecker* races_;
-  const std::function<void(const isa::Instruction&)> reading_;
   units::IssueStage issue_;
   units::TensorUnit tensor_;
   units::InOrderEngine vector_;

@@ -5,7 +5,8 @@
 
 namespace bwmm {
 
-void Listing::Add(const isa::Instruction& instruction) {
+void Listing::Emitted(const ops::Emission& emission) {
+  const isa::Instruction& instruction = emission.instruction;
   if (std::ssize(lines_) <= instruction.core)
     lines_.resize(instruction.core + 1);
   lines_[instruction.core] += isa::ToText(instruction) + "\n";

@@ -4,13 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "model/isa/instruction.h"
+#include "model/ops/observer.h"
 
 namespace bwmm {
 
-class Listing {
+class Listing final : public ops::Observer {
  public:
-  void Add(const isa::Instruction& instruction);
+  bool Wants(ops::Event event) const override { return event == ops::Event::kEmitted; }
+  void Emitted(const ops::Emission& emission) override;
+
   // Writes the file whole or not at all: into a neighbour first, then renamed. SimError when the
   // file cannot be written.
   void WriteTo(const std::string& path) const;

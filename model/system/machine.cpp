@@ -1,21 +1,18 @@
 #include "model/system/machine.h"
 
 #include <algorithm>
-#include <chrono>
 #include <systemc>
-#include <tuple>
 #include <utility>
 
 #include "model/engine/make_engines.h"
 #include "model/isa/meeting_order.h"
-#include "model/isa/text.h"
+#include "model/ops/observers.h"
 #include "model/ops/quantize_mx.h"
 #include "model/ops/race_check.h"
 #include "model/support/check.h"
 #include "model/support/float_environment.h"
 #include "model/support/sim_error.h"
 #include "model/system/core_model.h"
-#include "model/system/listing.h"
 #include "model/system/sim_context.h"
 #include "model/system/wait_graph.h"
 #include "model/units/exchange.h"
@@ -78,6 +75,7 @@ class Machine {
           const RunOptions& options)
       : config_(config),
         options_(options),
+        observers_(options.observers),
         time_(TimeBaseOf(config)),
         period_(time_.ClockOf(config.clock.tensor_mhz).period),
         arbiter_("arbiter", run_),
@@ -89,13 +87,15 @@ class Machine {
         meetings_(static_cast<int>(config.cores)) {
     if (options.checked)
       races_.emplace(static_cast<int>(config.cores), hbm);
-    const SharedModel shared{config_, time_, run_, arbiter_, hbm};
+    observers_.Begin({.cores = static_cast<int>(config.cores),
+                      .clock = {.ticks_per_us = time_.ticks_per_us(), .ticks_per_cycle = period_}});
+    const SharedModel shared{config_, time_, run_, arbiter_, hbm, observers_};
     const int cores = static_cast<int>(config.cores);
     cores_.resize(cores);
     for (int i = 0; i < cores; ++i) {
       const int core = options.build_in_reverse ? cores - 1 - i : i;
       cores_[core] = MakeCore(core, fidelity, shared, kernel);
-      if (options.unit_time)
+      if (observers_.Want(ops::Event::kSpent))
         ObserveTime(core);
     }
     std::vector<ops::CoreMemory*> memories;
@@ -106,7 +106,7 @@ class Machine {
         units::Exchange::Config{.cores = static_cast<int>(config.cores),
                                 .barrier = time_.FromNs(config.link.barrier_ns),
                                 .sendrecv = time_.FromNs(config.link.sendrecv_ns)},
-        run_, memories);
+        run_, memories, observers_);
     for (int core = 0; core < config.cores; ++core) {
       cores_[core]->gpsimd().meeting(*exchange_);
       cores_[core]->dma().meeting(*exchange_);
@@ -124,15 +124,6 @@ class Machine {
     }
     if (run_.error())
       std::rethrow_exception(run_.error());
-    if (!options_.listing.empty())
-      listing_.WriteTo(options_.listing);
-    if (options_.records != nullptr) {
-      // What completes in one phase completes in no particular order.
-      std::sort(options_.records->begin(), options_.records->end(),
-                [](const InstructionRecord& a, const InstructionRecord& b) {
-                  return std::tie(a.end, a.core, a.id) < std::tie(b.end, b.core, b.id);
-                });
-    }
     return Result();
   }
 
@@ -149,31 +140,11 @@ class Machine {
     options.quantize = fidelity == Fidelity::kRtl && config_.generation >= 4
                            ? RtlQuantize(config_)
                            : ops::QuantizeFunction(ops::QuantizeMx);
-    options.emitted = [this](const isa::Instruction& instruction) {
-      meetings_.Add(instruction);
-      if (!options_.listing.empty())
-        listing_.Add(instruction);
-    };
-    if (options_.unit_start) {
-      options.started = [this](const units::Work& work) { Started(work.unit, work); };
-      options.descriptors_started = [this](const units::Work& work) {
-        Started(Unit::kGpSimd, work);
-      };
-    }
-    if (options_.reading)
-      options.reading = [this, core](const isa::Instruction& instruction) {
-        options_.reading(instruction, cores_[core]->memory());
-      };
-    options.completed = [this](const units::Work& work) { Completed(work); };
+    options.emitted = [this](const isa::Instruction& instruction) { meetings_.Add(instruction); };
     const engine::TensorEngineConfig engine = EngineConfigOf(config_);
     return std::make_unique<CoreModel>(
         fmt::format("core{}", core).c_str(), shared, std::move(options),
         options_.make_engine ? options_.make_engine(core, engine) : MakeEngine(fidelity, engine));
-  }
-
-  void Started(Unit unit, const units::Work& work) {
-    options_.unit_start({work.instruction.core, unit, work.instruction.id,
-                         isa::OpcodeOf(work.instruction), time_.Seconds(units::EvenPhase())});
   }
 
   void ObserveTime(int core) {
@@ -181,37 +152,11 @@ class Machine {
       const auto unit = static_cast<Unit>(u);
       cores_[core]->ledger(unit).Observe(
           [this, core, unit](Tick from, Tick to, TimeClass time_class) {
-            options_.unit_time({core, unit, time_class, time_.Seconds(from), time_.Seconds(to)});
+            observers_.Tell(ops::Event::kSpent, [&](ops::Observer& observer) {
+              observer.Spent({core, unit, time_class, from, to});
+            });
           });
     }
-  }
-
-  void Completed(const units::Work& work) {
-    ++completed_;
-    if (options_.completed)
-      options_.completed(work.instruction, cores_[work.instruction.core]->memory());
-    if (options_.records != nullptr)
-      options_.records->push_back({work.instruction.id, work.instruction.core, work.unit,
-                                   isa::OpcodeOf(work.instruction), work.start / period_,
-                                   work.completed_at / period_, work.stall});
-    if (options_.progress)
-      MaybeReport();
-  }
-
-  void MaybeReport() {
-    const auto now = std::chrono::steady_clock::now();
-    const std::chrono::duration<double> since = now - last_report_;
-    if (since.count() < options_.progress_seconds)
-      return;
-    Progress progress;
-    progress.cycle = units::Now() / period_;
-    progress.instructions_done = completed_;
-    for (const auto& core : cores_)
-      progress.instructions_emitted += core->issue().stats().emitted;
-    progress.khz = static_cast<double>(progress.cycle - last_reported_cycle_) / since.count() / 1e3;
-    last_report_ = now;
-    last_reported_cycle_ = progress.cycle;
-    options_.progress(progress);
   }
 
   bool AllDone() const {
@@ -288,6 +233,7 @@ class Machine {
 
   const MachineConfig config_;
   const RunOptions& options_;
+  const ops::Observers observers_;
   const units::TimeBase time_;
   const Tick period_;
   units::RunState run_;
@@ -297,10 +243,6 @@ class Machine {
   std::optional<ops::RaceChecker> races_;
   std::vector<std::unique_ptr<CoreModel>> cores_;
   std::unique_ptr<units::Exchange> exchange_;
-  Listing listing_;
-  std::uint64_t completed_ = 0;
-  std::chrono::steady_clock::time_point last_report_ = std::chrono::steady_clock::now();
-  std::uint64_t last_reported_cycle_ = 0;
 };
 
 }  // namespace

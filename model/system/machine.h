@@ -21,6 +21,7 @@
 #include "model/ops/execute.h"
 #include "model/ops/executor.h"
 #include "model/ops/memory.h"
+#include "model/ops/observer.h"
 #include "model/system/machine_config.h"
 #include "model/units/ledger.h"
 #include "model/units/streams.h"
@@ -68,54 +69,8 @@ struct RunResult {
   std::uint64_t hbm_busy_cycles = 0;
 };
 
-struct InstructionRecord {
-  std::uint32_t id = 0;
-  int core = 0;
-  Unit unit = Unit::kTensor;
-  std::string_view opcode;
-  std::uint64_t start = 0;
-  std::uint64_t end = 0;
-  TimeClass stall = TimeClass::kBusy;  // what its unit waited for longest in front of it
-};
-
-// A unit takes up an instruction. Times are machine time.
-struct UnitStart {
-  int core = 0;
-  Unit unit = Unit::kTensor;
-  std::uint32_t id = 0;
-  std::string_view opcode;
-  double seconds = 0;
-};
-
-// A unit's time in one class. Those of a unit follow each other without a hole and add up to its
-// classes in the result; a wait is told when it is over.
-struct UnitTime {
-  int core = 0;
-  Unit unit = Unit::kTensor;
-  TimeClass time_class = TimeClass::kBusy;
-  double from = 0;  // seconds
-  double to = 0;
-};
-
-struct Progress {
-  std::uint64_t cycle = 0;
-  std::uint64_t instructions_emitted = 0;
-  std::uint64_t instructions_done = 0;
-  double khz = 0;  // simulated TensorEngine cycles per wall millisecond
-};
-
 struct RunOptions {
-  std::string listing = {};  // file for one line per instruction; written whole or not at all
-  std::function<void(const Progress&)> progress = {};
-  double progress_seconds = 0.2;                      // between two calls
-  std::vector<InstructionRecord>* records = nullptr;  // by end, core, id
-  // For waves; both or none. They must not change anything.
-  std::function<void(const UnitStart&)> unit_start = {};
-  std::function<void(const UnitTime&)> unit_time = {};
-  // See an instruction before its operands are read, and when it is complete, with the memory of
-  // its core; must not change anything.
-  std::function<void(const isa::Instruction&, ops::CoreMemory&)> reading = {};
-  std::function<void(const isa::Instruction&, ops::CoreMemory&)> completed = {};
+  std::vector<ops::Observer*> observers = {};  // told while the run lasts
   // Reads of unwritten bytes (not in timing) and races between the cores are refused.
   bool checked = true;
   std::uint32_t window = 65536;  // instructions in flight per core

@@ -96,6 +96,7 @@ void DmaUnit::Arrive(Transfer& transfer, Tick now) {
   transfer.end = now;
   const auto* copy = std::get_if<isa::DmaCopy>(&transfer.work->instruction.body);
   if (copy != nullptr && ops::IsSkipped(*copy, memory_)) {
+    TellStarted(transfer);
     ScheduleEnd(transfer);
     return;
   }
@@ -113,8 +114,16 @@ void DmaUnit::Arrive(Transfer& transfer, Tick now) {
     if (engine.fifo.size() == 1 && engine.free_at > now)
       arbiter_.RequestAt(config_.core, engine.free_at);
   }
-  if (transfer.parts_left == 0)
+  if (transfer.parts_left == 0) {
+    TellStarted(transfer);
     ScheduleEnd(transfer);
+  }
+}
+
+// With its first part, or on arrival when there is nothing to move.
+void DmaUnit::TellStarted(Transfer& transfer) {
+  if (!std::exchange(transfer.started, true))
+    retire->Started(*transfer.work);
 }
 
 void DmaUnit::StartPart(Engine& engine, Tick now) {
@@ -134,8 +143,8 @@ void DmaUnit::StartPart(Engine& engine, Tick now) {
   const TimeClass stall = ledger_.Gap(now, ObstaclesOf(transfer));
   if (transfer.work->stall == TimeClass::kBusy)
     transfer.work->stall = stall;
-  if (!std::exchange(transfer.started, true))
-    retire->Started(*transfer.work);
+  TellStarted(transfer);
+  retire->PartMoved(*transfer.work, part, engine.free_at);
   ledger_.Until(engine.free_at, TimeClass::kBusy);
   const bool uses_hbm = part.hbm_read > 0 || part.hbm_write > 0;
   transfer.end = std::max(transfer.end, engine.free_at + (uses_hbm ? config_.hbm_latency : 0));

@@ -16,13 +16,14 @@ bool IsBarrier(const Work& work) {
 }  // namespace
 
 Exchange::Exchange(sc_core::sc_module_name name, const Config& config, RunState& run,
-                   std::vector<ops::CoreMemory*> memories)
+                   std::vector<ops::CoreMemory*> memories, const ops::Observers& observers)
     : sc_module(name),
       gpsimd("gpsimd", config.cores),
       dma("dma", config.cores),
       config_(config),
       run_(run),
-      memories_(std::move(memories)) {}
+      memories_(std::move(memories)),
+      observers_(observers) {}
 
 Exchange::Key Exchange::KeyOf(const Work& work) {
   if (IsBarrier(work))
@@ -49,10 +50,31 @@ void Exchange::Arrive(Work& work) {
   std::ranges::sort(meeting.works, {}, [](const Work* each) { return each->instruction.core; });
   const Tick at = Now() + (barrier ? config_.barrier : config_.sendrecv);
   const std::vector<Work*> all = meeting.works;
+  TellMet(all);
   if (barrier)
     meetings_.erase(key);
   for (Work* each : all)
     (barrier ? gpsimd : dma)[each->instruction.core]->Met(*each, at);
+}
+
+// Each waits for all others.
+void Exchange::TellMet(const std::vector<Work*>& works) const {
+  if (!observers_.Want(ops::Event::kDependsOn))
+    return;
+  for (const Work* waits : works) {
+    for (const Work* on : works) {
+      if (on == waits)
+        continue;
+      observers_.Tell(ops::Event::kDependsOn, [&](ops::Observer& observer) {
+        observer.DependsOn({.core = waits->instruction.core,
+                            .id = waits->instruction.id,
+                            .on_core = on->instruction.core,
+                            .on = on->instruction.id,
+                            .cause = ops::Cause::kMeeting,
+                            .at = EvenPhase()});
+      });
+    }
+  }
 }
 
 void Exchange::Sent(Work& work) {

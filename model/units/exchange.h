@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "model/ops/execute.h"
+#include "model/ops/observers.h"
 #include "model/units/run_state.h"
 #include "model/units/streams.h"
 
@@ -31,7 +32,7 @@ class Exchange final : public sc_core::sc_module, public MeetingIf {
   };
 
   Exchange(sc_core::sc_module_name name, const Config& config, RunState& run,
-           std::vector<ops::CoreMemory*> memories);
+           std::vector<ops::CoreMemory*> memories, const ops::Observers& observers);
 
   sc_core::sc_vector<sc_core::sc_port<MeetIf>> gpsimd;  // one per core
   sc_core::sc_vector<sc_core::sc_port<MeetIf>> dma;
@@ -52,10 +53,12 @@ class Exchange final : public sc_core::sc_module, public MeetingIf {
 
   static Key KeyOf(const Work& work);
   int PartiesOf(const Work& work) const;
+  void TellMet(const std::vector<Work*>& works) const;
 
   const Config config_;
   RunState& run_;
   std::vector<ops::CoreMemory*> memories_;
+  const ops::Observers& observers_;
   std::map<Key, Meeting> meetings_;
 };
 

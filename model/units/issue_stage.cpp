@@ -14,13 +14,15 @@ constexpr std::size_t kKernelStackBytes = 4 << 20;
 }  // namespace
 
 IssueStage::IssueStage(sc_core::sc_module_name name, const Config& config, RunState& run,
-                       ops::CoreMemory& memory, std::function<void(isa::Sink&)> kernel, Hooks hooks)
+                       ops::CoreMemory& memory, std::function<void(isa::Sink&)> kernel, Hooks hooks,
+                       const ops::Observers& observers)
     : sc_module(name),
       config_(config),
       run_(run),
       memory_(memory),
       kernel_(std::move(kernel)),
       hooks_(std::move(hooks)),
+      observers_(observers),
       check_(config.limits) {
   SC_HAS_PROCESS(IssueStage);
   SC_THREAD(RunKernel);
@@ -84,12 +86,15 @@ std::uint32_t IssueStage::Emit(isa::Engine engine, isa::Body body) {
                work.software_descriptors ? Gate::kData : Gate::kStart, dependencies_);
   if (hooks_.emitted)
     hooks_.emitted(work.instruction, std::move(accesses));
+  TellEmitted(work);
   for (const isa::Dependency& dependency : dependencies_)
     Depend(work, dependency);
 
   ++in_flight_;
   ++stats_.emitted;
   ++stats_.per_unit[static_cast<int>(work.unit)];
+  TellQueue(work.unit, 1);
+  TellCount("in_flight", in_flight_);
   Route(work);
   return work.instruction.id;
 }
@@ -128,6 +133,7 @@ void IssueStage::Depend(Work& work, const isa::Dependency& dependency) {
   if (dependency.id < oldest_)
     return;
   Work& earlier = window_[dependency.id - oldest_];
+  TellDependence(work, earlier, dependency);
   const Dependent dependent{&work, dependency.gate, dependency.until_read};
   ++work.gate(dependency.gate).waiting;
   if (earlier.completed || (dependency.until_read && earlier.read_done)) {
@@ -140,10 +146,8 @@ void IssueStage::Depend(Work& work, const isa::Dependency& dependency) {
 void IssueStage::Meet(Work& earlier, const Dependent& dependent, Tick when) {
   Work& work = *dependent.work;
   GateState& gate = work.gate(dependent.gate);
-  const Unit waiting_unit =
-      work.software_descriptors && dependent.gate == Gate::kStart ? Unit::kGpSimd : work.unit;
-  const bool in_order = earlier.unit == waiting_unit && waiting_unit != Unit::kDma;
-  const Tick visible = in_order ? when : when + config_.semaphore;
+  const Tick visible =
+      CrossesUnits(earlier, work, dependent.gate) ? when + config_.semaphore : when;
   const bool meeting = isa::IsMeeting(earlier.instruction.body);
   gate.Open(visible, meeting ? TimeClass::kPeer : WaitFor(earlier.unit));
   --gate.waiting;
@@ -151,21 +155,6 @@ void IssueStage::Meet(Work& earlier, const Dependent& dependent, Tick when) {
 
 bool IssueStage::Visible(const Work& work) const {
   return work.completed && work.completed_at + config_.semaphore < Now();
-}
-
-void IssueStage::Started(const Work& work) {
-  if (hooks_.started)
-    hooks_.started(work);
-}
-
-void IssueStage::DescriptorsStarted(const Work& work) {
-  if (hooks_.descriptors_started)
-    hooks_.descriptors_started(work);
-}
-
-void IssueStage::Observe(const Work& work) {
-  if (hooks_.observed)
-    hooks_.observed(work.instruction);
 }
 
 void IssueStage::ReadDone(Work& work) {
@@ -211,8 +200,15 @@ void IssueStage::Complete(Work& work) {
     window_full_ = false;
     kernel_wake_.notify(sc_core::SC_ZERO_TIME);
   }
-  if (hooks_.completed)
-    hooks_.completed(work);
+  observers_.Tell(ops::Event::kCompleted, [&](ops::Observer& observer) {
+    observer.Completed({.instruction = work.instruction,
+                        .unit = work.unit,
+                        .stall = work.stall,
+                        .start = work.start,
+                        .at = work.completed_at,
+                        .memory = ops::MemoryView(memory_)});
+  });
+  TellCount("in_flight", in_flight_);
   const std::vector<Dependent> dependents = std::exchange(work.dependents, {});
   for (const Dependent& dependent : dependents) {
     Meet(work, dependent, work.completed_at);
@@ -232,6 +228,7 @@ std::int32_t IssueStage::RegisterValue(std::uint32_t register_load_id) {
   while (!found->second)
     WaitForChange();
   waits_for_register_.reset();
+  register_read_ = register_load_id;
   return *found->second;
 }
 
@@ -239,11 +236,18 @@ void IssueStage::Allocated(isa::Memory memory, std::uint64_t begin, std::uint64_
                            const std::string& name) {
   if (hooks_.allocated)
     hooks_.allocated(memory, begin, bytes, name);
+  observers_.Tell(ops::Event::kAllocated, [&](ops::Observer& observer) {
+    observer.Allocated({config_.core, memory, begin, bytes, name, next_, Now()});
+  });
 }
 
 void IssueStage::Freed(isa::Memory memory, std::uint64_t begin) {
   if (hooks_.freed)
     hooks_.freed(memory, begin, next_);
+  observers_.Tell(ops::Event::kAllocated, [&](ops::Observer& observer) {
+    observer.Freed(
+        {.core = config_.core, .memory = memory, .begin = begin, .position = next_, .at = Now()});
+  });
 }
 
 std::string IssueStage::KernelState() const {

@@ -25,6 +25,7 @@
 #include "model/isa/program_check.h"
 #include "model/isa/sink.h"
 #include "model/ops/execute.h"
+#include "model/ops/observers.h"
 #include "model/units/run_state.h"
 #include "model/units/streams.h"
 
@@ -38,7 +39,7 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
     Tick semaphore = 0;            // from completion until another unit sees it
     std::uint32_t window = 65536;  // instructions in flight
   };
-  // What is told about instructions; each may be empty.
+  // Checkers, which may refuse what they see; each may be empty.
   struct Hooks {
     // In program order, with what it reads and writes.
     std::function<void(const isa::Instruction&, std::vector<isa::Access>)> emitted;
@@ -47,9 +48,6 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
     std::function<void(isa::Memory, std::uint64_t, std::uint32_t)>
         freed;                                              // position in the program
     std::function<void(const isa::Instruction&)> observed;  // before operands are read
-    std::function<void(const Work&)> started;
-    std::function<void(const Work&)> descriptors_started;
-    std::function<void(const Work&)> completed;
   };
   struct Stats {
     std::uint64_t emitted = 0;
@@ -58,7 +56,8 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
   };
 
   IssueStage(sc_core::sc_module_name name, const Config& config, RunState& run,
-             ops::CoreMemory& memory, std::function<void(isa::Sink&)> kernel, Hooks hooks);
+             ops::CoreMemory& memory, std::function<void(isa::Sink&)> kernel, Hooks hooks,
+             const ops::Observers& observers);
 
   sc_core::sc_port<WorkIf> tensor{"tensor"};
   sc_core::sc_port<WorkIf> vector{"vector"};
@@ -79,6 +78,7 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
   // RetireIf
   void Started(const Work& work) override;
   void DescriptorsStarted(const Work& work) override;
+  void PartMoved(const Work& work, const DmaPart& part, Tick until) override;
   void Observe(const Work& work) override;
   void ReadDone(Work& work) override;
   void Complete(Work& work) override;
@@ -99,6 +99,10 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
   void Route(Work& work);
   WorkIf& PortOf(const Work& work, Gate gate);
   void Depend(Work& work, const isa::Dependency& dependency);
+  void TellEmitted(const Work& work);
+  void TellDependence(const Work& work, const Work& on, const isa::Dependency& dependency);
+  void TellCount(std::string_view name, std::int64_t value);
+  void TellQueue(Unit unit, int change);
   void Meet(Work& earlier, const Dependent& dependent, Tick when);
   bool Visible(const Work& work) const;
 
@@ -107,6 +111,7 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
   ops::CoreMemory& memory_;
   std::function<void(isa::Sink&)> kernel_;
   Hooks hooks_;
+  const ops::Observers& observers_;
   isa::ProgramCheck check_;
   isa::HazardTracker hazards_;
   std::deque<Work> window_;  // ids oldest_ .. next_ - 1
@@ -117,6 +122,8 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
   std::map<std::pair<int, int>, std::uint32_t> pipe_uses_;                    // by peer and pipe
   std::unordered_map<std::uint32_t, std::optional<std::int32_t>> registers_;  // by id
   std::optional<std::uint32_t> waits_for_register_;
+  std::optional<std::uint32_t> register_read_;  // since the last instruction
+  std::array<std::int64_t, kUnits> queued_{};   // emitted and not started; kept for observers
   bool window_full_ = false;
   bool kernel_done_ = false;
   std::vector<isa::Dependency> dependencies_;

@@ -13,34 +13,16 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <string_view>
 #include <utility>
 
+#include "model/isa/time_class.h"
 #include "model/units/tick.h"
 
 namespace bwmm::units {
 
-enum class TimeClass : std::uint8_t {
-  kBusy,
-  kTensor,      // waits for the TensorEngine
-  kVector,      // .. the VectorEngine
-  kScalar,      // .. the ScalarEngine
-  kGpSimd,      // .. GpSimd
-  kSync,        // .. the Sync engine
-  kDma,         // .. a DMA
-  kPeer,        // .. another core: core_barrier, sendrecv
-  kControl,     // the program has not emitted it yet: it waits for a register or for room
-  kStructural,  // the engine itself: clock edge, queue, fill, descriptor generation, start latency
-  kIdle,        // no instruction is left
-};
-inline constexpr int kTimeClasses = 11;
-
-constexpr std::string_view NameOf(TimeClass time_class) {
-  constexpr std::array<std::string_view, kTimeClasses> kNames = {
-      "busy", "tensor", "vector",  "scalar",     "gpsimd", "sync",
-      "dma",  "peer",   "control", "structural", "idle"};
-  return kNames[static_cast<int>(time_class)];
-}
+using isa::kTimeClasses;
+using isa::NameOf;
+using isa::TimeClass;
 
 // The obstacles in front of one piece of work, in the order they went away.
 struct Obstacles {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/isa/unit.h"
+#include "model/units/dma_plan.h"
 #include "model/units/ledger.h"
 #include "model/units/tick.h"
 
@@ -73,6 +74,13 @@ struct Work {
   Obstacles obstacles(Gate g) const { return {emitted_at, gate(g).open_at, gate(g).cause}; }
 };
 
+// Whether `work` sees what it waits for by a semaphore, not by its place in a queue.
+inline bool CrossesUnits(const Work& earlier, const Work& work, Gate gate) {
+  const Unit waiting =
+      work.software_descriptors && gate == Gate::kStart ? Unit::kGpSimd : work.unit;
+  return earlier.unit != waiting || waiting == Unit::kDma;
+}
+
 // A unit's input: work in program order, and news about its gates.
 class WorkIf : public virtual sc_core::sc_interface {
  public:
@@ -89,6 +97,8 @@ class RetireIf : public virtual sc_core::sc_interface {
   virtual void Started(const Work& work) = 0;
   // GpSimd begins to write the descriptors of a gather or scatter. For observers.
   virtual void DescriptorsStarted(const Work&) {}
+  // A DMA engine takes up a part of the work, now, and is busy with it until then. For observers.
+  virtual void PartMoved(const Work&, const DmaPart&, Tick /*until*/) {}
   // The others are called in the even phase in which they take effect.
   // Operands are about to be read: checkers look now.
   virtual void Observe(const Work& work) = 0;

@@ -9,6 +9,8 @@
 #include <sstream>
 
 #include "model/support/sim_error.h"
+#include "model/system/listing.h"
+#include "model/system/records.h"
 #include "tests/system/mx_program.h"
 #include "tests/system/two_core_program.h"
 
@@ -63,9 +65,12 @@ TEST(Machine, GivesTheSequentialExecutorsBitsInMx) {
 TEST(Machine, TakesTheSameCyclesInTimingAndFast) {
   for (const char* machine : {"trn3", "trn2"}) {
     TwoCoreTensors with_data(true), without(false);
-    std::vector<InstructionRecord> fast, timing;
-    const RunResult a = RunProgram(with_data, Fidelity::kFast, {.records = &fast}, machine);
-    const RunResult b = RunProgram(without, Fidelity::kTiming, {.records = &timing}, machine);
+    Records fast_records, timing_records;
+    const RunResult a =
+        RunProgram(with_data, Fidelity::kFast, {.observers = {&fast_records}}, machine);
+    const RunResult b =
+        RunProgram(without, Fidelity::kTiming, {.observers = {&timing_records}}, machine);
+    const auto fast = fast_records.Sorted(), timing = timing_records.Sorted();
     EXPECT_GT(a.cycles, 1000u);
     EXPECT_EQ(a.cycles, b.cycles) << machine;
     ASSERT_EQ(fast.size(), timing.size());
@@ -120,7 +125,9 @@ TEST(Machine, AccountsForEveryCycleAndByte) {
 TEST(Machine, WritesTheListingWhole) {
   TwoCoreTensors tensors(false);
   const std::string path = ::testing::TempDir() + "machine_listing.txt";
-  const RunResult result = RunProgram(tensors, Fidelity::kTiming, {.listing = path});
+  Listing listing;
+  const RunResult result = RunProgram(tensors, Fidelity::kTiming, {.observers = {&listing}});
+  listing.WriteTo(path);
   std::ifstream file(path);
   std::string line;
   std::uint64_t lines = 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/system/machine.h"
+#include "model/system/records.h"
 #include "tests/system/mx_program.h"
 #include "tests/system/two_core_program.h"
 
@@ -12,16 +13,14 @@ namespace {
 template <typename Tensors, typename Program>
 void ExpectRtlEqualsFast(Tensors& rtl_tensors, Tensors& fast_tensors, Program program,
                          const std::vector<std::string>& outputs) {
-  std::vector<InstructionRecord> rtl, fast;
-  RunOptions options;
-  options.records = &rtl;
-  const RunResult a = RunMachine(
-      LoadMachine("trn3"), Fidelity::kRtl, rtl_tensors.hbm,
-      [&](isa::Sink& sink) { program(rtl_tensors, sink); }, options);
-  options.records = &fast;
-  const RunResult b = RunMachine(
-      LoadMachine("trn3"), Fidelity::kFast, fast_tensors.hbm,
-      [&](isa::Sink& sink) { program(fast_tensors, sink); }, options);
+  Records rtl_records, fast_records;
+  const RunResult a = RunMachine(LoadMachine("trn3"), Fidelity::kRtl, rtl_tensors.hbm,
+                                 [&](isa::Sink& sink) { program(rtl_tensors, sink); },
+                                 {.observers = {&rtl_records}});
+  const RunResult b = RunMachine(LoadMachine("trn3"), Fidelity::kFast, fast_tensors.hbm,
+                                 [&](isa::Sink& sink) { program(fast_tensors, sink); },
+                                 {.observers = {&fast_records}});
+  const auto rtl = rtl_records.Sorted(), fast = fast_records.Sorted();
   EXPECT_EQ(a.cycles, b.cycles);
   ASSERT_EQ(rtl.size(), fast.size());
   for (std::size_t i = 0; i < rtl.size(); ++i) {

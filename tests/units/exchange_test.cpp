@@ -35,7 +35,7 @@ class ExchangeTest : public UnitTest {
   void Build(int cores = 2) {
     exchange = std::make_unique<Exchange>(
         "exchange", Exchange::Config{.cores = cores, .barrier = kBarrier, .sendrecv = kSendRecv},
-        run, std::vector<ops::CoreMemory*>{&memory, &memory1, &memory, &memory1});
+        run, std::vector<ops::CoreMemory*>{&memory, &memory1, &memory, &memory1}, observers);
     for (int core = 0; core < cores; ++core) {
       exchange->gpsimd[core](gpsimd[core]);
       exchange->dma[core](dma[core]);
@@ -90,6 +90,7 @@ class ExchangeTest : public UnitTest {
     return meets;
   }
   std::deque<FakeMeet> gpsimd = Meets("gpsimd"), dma = Meets("dma");
+  const ops::Observers observers;
   std::unique_ptr<Exchange> exchange;
 };
 
@@ -206,7 +207,8 @@ TEST_F(ExchangeTest, MovesOnlyIndicesWithoutData) {
   for (const DType dtype : {DType::kInt32, DType::kFp32}) {
     memory.control_only = memory1.control_only = true;
     sc_core::sc_module_name name(sc_core::sc_gen_unique_name("exchange"));
-    Exchange one(name, {.barrier = kBarrier, .sendrecv = kSendRecv}, run, {&memory, &memory1});
+    Exchange one(name, {.barrier = kBarrier, .sendrecv = kSendRecv}, run, {&memory, &memory1},
+                 observers);
     for (int core = 0; core < 2; ++core) {
       one.gpsimd[core](gpsimd[core]);
       one.dma[core](dma[core]);

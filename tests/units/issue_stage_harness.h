@@ -40,7 +40,7 @@ class IssueStageTest : public UnitTest {
     stage = std::make_unique<IssueStage>(
         "issue",
         IssueStage::Config{.core = 1, .limits = {}, .semaphore = kSemaphore, .window = window}, run,
-        memory, std::move(kernel), IssueStage::Hooks{});
+        memory, std::move(kernel), IssueStage::Hooks{}, observers);
     stage->tensor(tensor);
     stage->vector(vector);
     stage->scalar(scalar);
@@ -80,6 +80,7 @@ class IssueStageTest : public UnitTest {
   }
   static constexpr std::uint64_t kA = 0, kB = 1024, kC = 2048;
 
+  const ops::Observers observers;
   std::map<std::uint32_t, Work*> works;
   FakeUnit tensor{log, works, "tensor"}, vector{log, works, "vector"};
   FakeUnit scalar{log, works, "scalar"}, gpsimd{log, works, "gpsimd"};
