@@ -55,7 +55,7 @@ class Comparison {
   }
 
   void Emitted() {
-    for (int core = 0; core < 2; ++core) {
+    for (int core = 0; core < std::ssize(a_.emitted); ++core) {
       const auto& a = a_.emitted[core];
       const auto& b = b_.emitted[core];
       const auto [x, y] = std::ranges::mismatch(a, b);
@@ -162,7 +162,7 @@ class Comparison {
   // Of each core, the last instruction that may have written the byte.
   std::string LastWriters(std::uint64_t address) const {
     std::string lines;
-    for (int core = 0; core < 2; ++core) {
+    for (int core = 0; core < std::ssize(a_.emitted); ++core) {
       for (std::size_t id = a_.emitted[core].size(); id-- > 0;) {
         const auto accesses =
             isa::AccessesOf(program_.cores[core][a_.emitted[core][id]].instruction);

@@ -11,6 +11,7 @@
 #include "model/isa/parse.h"
 #include "model/isa/text.h"
 #include "model/support/sim_error.h"
+#include "model/system/machine_config.h"
 
 namespace bwmm::app {
 namespace {
@@ -71,7 +72,7 @@ class Parser {
  private:
   static int Core(LineReader& r) {
     r.Expect("core");
-    return static_cast<int>(r.Integer(0, 1));
+    return static_cast<int>(r.Integer(0, kMostCores - 1));
   }
 
   void Machine(LineReader& r) {
@@ -152,8 +153,10 @@ class Parser {
   void Step(std::string_view line) {
     isa::Instruction instruction = isa::ParseInstruction(line);
     const int core = instruction.core;
-    if (core > 1)
-      throw SimError("core{}, allowed core0, core1", core);
+    if (core >= kMostCores)
+      throw SimError("core{}, allowed core0 to core{}", core, kMostCores - 1);
+    if (core >= std::ssize(program_.cores))
+      program_.cores.resize(core + 1);
     auto& steps = program_.cores[core];
     if (!steps.empty() && instruction.id <= steps.back().instruction.id)
       throw SimError("instruction {} on core {}, allowed an id above {}", instruction.id, core,
@@ -165,8 +168,8 @@ class Parser {
 
   ReplayProgram program_;
   std::set<std::string> names_;
-  std::array<std::set<std::uint32_t>, 2> loads_;
-  std::array<std::optional<RegisterCondition>, 2> when_;
+  std::array<std::set<std::uint32_t>, kMostCores> loads_;
+  std::array<std::optional<RegisterCondition>, kMostCores> when_;
 };
 
 }  // namespace
@@ -177,7 +180,7 @@ std::string ToText(const ReplayProgram& program) {
     text += fmt::format("set {}={}\n", key, value);
   for (const ReplayTensor& tensor : program.tensors)
     text += fmt::format("{}\n", ToText(tensor));
-  for (int core = 0; core < 2; ++core) {
+  for (std::size_t core = 0; core < program.cores.size(); ++core) {
     std::optional<RegisterCondition> when;
     for (const ReplayStep& step : program.cores[core]) {
       if (step.when && step.when != when)

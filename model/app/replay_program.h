@@ -1,4 +1,5 @@
-// A two-core program as data: tensors and instructions, so that it can be cut, written and read.
+// A program of all cores as data: tensors and instructions, so that it can be cut, written and
+// read.
 //
 //   tensors --> HBM          cores[c] --> the sink of core c, one step after the other
 //
@@ -6,7 +7,6 @@
 // large enough. That is how a loop whose length the machine computes looks when it is written out.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -62,9 +62,14 @@ struct ReplayProgram {
   std::string machine = "trn3";
   std::vector<std::pair<std::string, std::string>> settings;  // machine keys that differ
   std::vector<ReplayTensor> tensors;
-  std::array<std::vector<ReplayStep>, 2> cores;
+  std::vector<std::vector<ReplayStep>> cores = std::vector<std::vector<ReplayStep>>(2);
 
-  std::size_t steps() const { return cores[0].size() + cores[1].size(); }
+  std::size_t steps() const {
+    std::size_t sum = 0;
+    for (const auto& core : cores)
+      sum += core.size();
+    return sum;
+  }
 };
 
 // Emits one core's steps. Answers which steps were emitted, in order: entry i became instruction i.

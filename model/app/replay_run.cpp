@@ -27,11 +27,19 @@ Fidelity FidelityOf(ReplayMode mode) {
 void Run(const ReplayProgram& program, RunOptions& options, ReplayOutcome& outcome) {
   const bool control_only = outcome.mode == ReplayMode::kTiming;
   const MachineConfig machine = MachineOf(program);
+  const auto cores = static_cast<std::size_t>(machine.cores);
+  for (std::size_t core = cores; core < program.cores.size(); ++core) {
+    if (!program.cores[core].empty())
+      throw SimError("core{} has instructions, the machine has {} cores", core, cores);
+  }
+  outcome.emitted.resize(cores);
   ops::Hbm hbm(static_cast<std::uint64_t>(machine.hbm.capacity_mib) << 20);
   for (const ReplayTensor& tensor : program.tensors)
     PlaceTensor(hbm, tensor, control_only);
   const ops::Program kernel = [&](isa::Sink& sink) {
-    outcome.emitted.at(sink.core()) = EmitSteps(program.cores.at(sink.core()), sink);
+    const auto core = static_cast<std::size_t>(sink.core());
+    if (core < program.cores.size())
+      outcome.emitted[core] = EmitSteps(program.cores[core], sink);
   };
   if (outcome.mode == ReplayMode::kExecutor) {
     ops::RunSequentially(LimitsOf(machine), hbm, kernel, options.checked);

@@ -1,7 +1,6 @@
 // Runs a program as data in one of the ways there are to run it.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,10 +22,10 @@ std::optional<ReplayMode> ParseReplayMode(std::string_view name);
 struct ReplayOutcome {
   ReplayMode mode = ReplayMode::kExecutor;
   std::string error;  // what refused the program or broke; the rest is empty then
-  std::array<std::vector<std::size_t>, 2> emitted;  // per core: which step became instruction i
-  RunResult result;                                 // not of the executor
-  std::vector<InstructionRecord> records;           // .. by end, core, id
-  std::vector<std::vector<std::byte>> tensors;      // in the program's order; not in timing
+  std::vector<std::vector<std::size_t>> emitted;  // per core: which step became instruction i
+  RunResult result;                               // not of the executor
+  std::vector<InstructionRecord> records;         // .. by end, core, id
+  std::vector<std::vector<std::byte>> tensors;    // in the program's order; not in timing
 };
 
 // The machine the program names, with its settings.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace bwmm::app {
@@ -10,13 +11,13 @@ namespace {
 
 using StepAt = std::pair<int, std::size_t>;  // core, index
 
-// Steps that only go together: a meeting's two halves, or one step alone.
+// Steps that only go together: those of one meeting, or one step alone.
 std::vector<std::vector<StepAt>> GroupsOf(const ReplayProgram& program) {
   std::vector<std::vector<StepAt>> groups;
-  // Kind, pipe and number of a meeting, to its group.
-  std::map<std::tuple<std::size_t, int, int>, std::size_t> meetings;
-  for (int core = 0; core < 2; ++core) {
-    std::map<std::pair<std::size_t, int>, int> count;
+  // The two cores and the pipe of a sendrecv (a barrier: none) and its number, to its group.
+  std::map<std::tuple<int, int, int, int>, std::size_t> meetings;
+  for (int core = 0; core < std::ssize(program.cores); ++core) {
+    std::map<std::tuple<int, int, int>, int> count;
     for (std::size_t i = 0; i < program.cores[core].size(); ++i) {
       const isa::Body& body = program.cores[core][i].instruction.body;
       const auto* exchange = std::get_if<isa::SendRecv>(&body);
@@ -24,10 +25,11 @@ std::vector<std::vector<StepAt>> GroupsOf(const ReplayProgram& program) {
         groups.push_back({{core, i}});
         continue;
       }
-      const int pipe = exchange != nullptr ? exchange->pipe_id : 0;
-      const int number = count[{body.index(), pipe}]++;
+      std::tuple<int, int, int> with(-1, -1, 0);
+      if (exchange != nullptr)
+        with = {std::min(core, exchange->peer), std::max(core, exchange->peer), exchange->pipe_id};
       const auto [found, added] =
-          meetings.emplace(std::tuple(body.index(), pipe, number), groups.size());
+          meetings.emplace(std::tuple_cat(with, std::tuple(count[with]++)), groups.size());
       if (added)
         groups.emplace_back();
       groups[found->second].push_back({core, i});
@@ -38,13 +40,13 @@ std::vector<std::vector<StepAt>> GroupsOf(const ReplayProgram& program) {
 
 ReplayProgram Without(const ReplayProgram& program, const std::vector<std::vector<StepAt>>& groups,
                       std::size_t begin, std::size_t end) {
-  std::array<std::set<std::size_t>, 2> gone;
+  std::vector<std::set<std::size_t>> gone(program.cores.size());
   for (std::size_t g = begin; g < end; ++g) {
     for (const auto& [core, index] : groups[g])
       gone[core].insert(index);
   }
   ReplayProgram rest = program;
-  for (int core = 0; core < 2; ++core) {
+  for (std::size_t core = 0; core < program.cores.size(); ++core) {
     rest.cores[core].clear();
     std::set<std::uint32_t> lost;
     for (std::size_t i = 0; i < program.cores[core].size(); ++i) {

@@ -11,7 +11,7 @@ namespace bwmm::app {
 // Whether a program still shows the failure; a program that is refused does not.
 using StillFails = std::function<bool(const ReplayProgram&)>;
 
-// Meetings go from both cores together, and a register_load takes along what hangs on it. Asks
+// Meetings go from all their cores together, and a register_load takes along what hangs on it. Asks
 // `still_fails` at most `tries` times.
 ReplayProgram Shrink(ReplayProgram program, const StillFails& still_fails, int tries = 2000);
 

@@ -27,7 +27,6 @@ struct Field {
   bool time_only = true;  // no program, no bits and no refusal depend on it
 };
 
-constexpr Int kMaxCores = 8;  // NeuronCores of a Trainium2 or Trainium3 chip
 constexpr Int kMaxMhz = 10'000;
 constexpr Int kMaxNs = 1'000'000;
 constexpr Int kMaxCycles = 100'000;
@@ -36,7 +35,7 @@ constexpr Int kMaxMbS = 100'000'000;
 using Config = MachineConfig;
 const Field kFields[] = {
     {"machine.generation", [](Config& c) -> Int& { return c.generation; }, 3, 4, false},
-    {"machine.cores", [](Config& c) -> Int& { return c.cores; }, 1, kMaxCores, false},
+    {"machine.cores", [](Config& c) -> Int& { return c.cores; }, 1, kMostCores, false},
     {"machine.clock.tensor_mhz", [](Config& c) -> Int& { return c.clock.tensor_mhz; }, 100,
      kMaxMhz},
     {"machine.clock.vector_mhz", [](Config& c) -> Int& { return c.clock.vector_mhz; }, 100,

@@ -16,6 +16,8 @@
 
 namespace bwmm {
 
+inline constexpr int kMostCores = 8;  // NeuronCores of a Trainium2 or Trainium3 chip
+
 struct MachineConfig {
   std::string name;
   std::int64_t generation = 0;  // 3: Trainium2, 4: Trainium3

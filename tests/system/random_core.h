@@ -28,7 +28,7 @@ struct RandomCore {
   std::array<DType, kSlots> slots = kSlotTypes;
   std::array<std::array<std::int64_t, kControlColumns>, 128> control{};
   std::optional<app::RegisterCondition> when = std::nullopt;
-  bool half_is_mine = true;  // the shared tensor: my half may be written, or all of it read
+  bool share_is_mine = true;  // the shared tensor: my share may be written, or all of it read
 
   void Emit(Engine engine, isa::Body body) {
     const auto id = static_cast<std::uint32_t>(steps.size());
@@ -103,7 +103,7 @@ struct RandomCore {
     if (dice.OneIn(4))
       return layout.work[core];
     if (dice.OneIn(6))
-      return half_is_mine ? layout.Half(core) : layout.shared;
+      return share_is_mine ? layout.Share(core) : layout.shared;
     return Input(dtype);
   }
   Area Input(DType dtype) {
@@ -114,7 +114,9 @@ struct RandomCore {
     }
     return layout.inputs[first];
   }
-  Area Writable() { return half_is_mine && dice.OneIn(3) ? layout.Half(core) : layout.work[core]; }
+  Area Writable() {
+    return share_is_mine && dice.OneIn(3) ? layout.Share(core) : layout.work[core];
+  }
 
   Operand Column(int column, std::int64_t lanes = 128, int lane = 0) const {
     return DenseTile(Memory::kSbuf, DType::kInt32,

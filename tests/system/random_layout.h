@@ -1,11 +1,12 @@
 // Where a random program keeps its data.
 //
 //   SBUF partition   [ 12 slots of 1 KiB, each of a type | control columns | staging of the dump ]
-//   HBM              an input for each slot, what each core may write, and a tensor both share
+//   HBM              an input for each slot, what each core may write, and a tensor all share
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "model/app/replay_program.h"
 
@@ -35,34 +36,34 @@ struct Area {
 
 inline constexpr std::int64_t kInputBytes = 128 * kSlotBytes;
 inline constexpr std::int64_t kWorkBytes = 1 << 17;
-inline constexpr std::int64_t kHalfBytes = 1 << 17;
+inline constexpr std::int64_t kShareBytes = 1 << 17;
 
 struct RandomLayout {
-  explicit RandomLayout(unsigned seed, app::ReplayProgram& program) {
+  RandomLayout(unsigned seed, int cores, app::ReplayProgram& program) {
     for (int slot = 0; slot < kSlots; ++slot)
       inputs[slot] = Add(program, "in" + std::to_string(slot), kSlotTypes[slot], kInputBytes,
                          slot % 2 == 0 ? app::Contents::kEdges : app::Contents::kSeed,
                          std::uint64_t{100} * seed + slot);
-    for (const int core : {0, 1}) {
+    for (int core = 0; core < cores; ++core) {
       const std::string name = std::to_string(core);
-      work[core] = Add(program, "work" + name, DType::kBf16, kWorkBytes, app::Contents::kSeed,
-                       std::uint64_t{100} * seed + 50 + core);
-      sbuf_dump[core] = Add(program, "sbuf" + name, DType::kUint32, 128 * kDataBytes);
-      control_dump[core] =
-          Add(program, "indices" + name, DType::kInt32, std::int64_t{128} * 4 * kControlColumns);
-      psum_dump[core] = Add(program, "psum" + name, DType::kFp32, 128 * kPsumBytes);
+      work.push_back(Add(program, "work" + name, DType::kBf16, kWorkBytes, app::Contents::kSeed,
+                         std::uint64_t{100} * seed + 50 + core));
+      sbuf_dump.push_back(Add(program, "sbuf" + name, DType::kUint32, 128 * kDataBytes));
+      control_dump.push_back(
+          Add(program, "indices" + name, DType::kInt32, std::int64_t{128} * 4 * kControlColumns));
+      psum_dump.push_back(Add(program, "psum" + name, DType::kFp32, 128 * kPsumBytes));
     }
-    shared = Add(program, "shared", DType::kBf16, 2 * kHalfBytes, app::Contents::kSeed,
+    shared = Add(program, "shared", DType::kBf16, cores * kShareBytes, app::Contents::kSeed,
                  std::uint64_t{100} * seed + 60);
     control = Add(program, "control", DType::kInt32, std::int64_t{128} * 4 * kControlColumns);
   }
 
-  Area Half(int core) const {
-    return {shared.begin + static_cast<std::uint64_t>(core * kHalfBytes), kHalfBytes};
+  Area Share(int core) const {
+    return {shared.begin + static_cast<std::uint64_t>(core * kShareBytes), kShareBytes};
   }
 
   std::array<Area, kSlots> inputs;
-  std::array<Area, 2> work, sbuf_dump, control_dump, psum_dump;
+  std::vector<Area> work, sbuf_dump, control_dump, psum_dump;  // by core
   Area shared;
   Area control;  // the last tensor; the generator gives it its bytes
 

@@ -1,15 +1,18 @@
-// Random two-core programs over the whole instruction set, as data.
+// Random programs of any number of cores over the whole instruction set, as data.
 //
-//   both cores   load every slot, PSUM and the control columns
-//                phases of own steps, with a sendrecv between some, ended by a barrier
-//                store SBUF, PSUM and the control columns
+//   each core   loads every slot, PSUM and the control columns
+//               phases of own steps, with sendrecvs between some, ended by a barrier
+//               stores SBUF, PSUM and the control columns
 //
 // They are legal on the machine they are made for, read nothing unwritten, and the cores are
-// ordered wherever they meet in HBM: each writes its own tensor and its half of a shared one, which
-// both read after a barrier.
+// ordered wherever they meet in HBM: each writes its own tensor and its share of a common one,
+// which all read after a barrier.
 #pragma once
 
 #include <cstring>
+#include <deque>
+#include <utility>
+#include <vector>
 
 #include "model/system/machine.h"
 #include "tests/system/random_compute.h"
@@ -21,17 +24,21 @@ namespace bwmm::test {
 
 class RandomProgram {
  public:
-  RandomProgram(unsigned seed, const std::string& machine)
-      : layout_(seed, program_),
-        shared_(seed),
-        limits_(LimitsOf(LoadMachine(machine))),
-        cores_{RandomCore{0, layout_, limits_, Dice(2 * seed), program_.cores[0]},
-               RandomCore{1, layout_, limits_, Dice(2 * seed + 1), program_.cores[1]}} {
+  RandomProgram(unsigned seed, const std::string& machine, int cores)
+      : layout_(seed, cores, program_), shared_(seed), limits_(LimitsOf(LoadMachine(machine))) {
+    limits_.cores = cores;
+    program_.cores.resize(cores);
+    for (int core = 0; core < cores; ++core)
+      cores_.push_back(RandomCore{core, layout_, limits_,
+                                  Dice(2 * seed + static_cast<unsigned>(core)),
+                                  program_.cores[core]});
     program_.machine = machine;
     // A small SBUF is quick to make and to compare; some programs have all of it.
     if (seed % 20 != 0)
       program_.settings = {{"machine.sbuf.reserved_bytes", "0"},
                            {"machine.sbuf.bytes", std::to_string(kSbufBytes)}};
+    if (cores != 2)
+      program_.settings.push_back({"machine.cores", std::to_string(cores)});
     MakeControl();
   }
 
@@ -44,7 +51,8 @@ class RandomProgram {
       for (int segment = 0; segment < kSegments; ++segment) {
         for (RandomCore& core : cores_)
           Segment(core);
-        SendRecv();
+        for (const auto& [a, b] : Pairs())
+          SendRecv(cores_[a], cores_[b]);
       }
       Barrier();
     }
@@ -117,34 +125,44 @@ class RandomProgram {
     }
   }
 
-  void SendRecv() {
+  // Who exchanges with whom, one pair after the other: neighbours, in a ring of three and more.
+  std::vector<std::pair<int, int>> Pairs() {
+    const int cores = limits_.cores;
+    std::vector<std::pair<int, int>> pairs;
+    for (int core = 0; core + 1 < cores; ++core)
+      pairs.emplace_back(core, core + 1);
+    if (cores > 2)
+      pairs.emplace_back(cores - 1, 0);
+    return pairs;
+  }
+  void SendRecv(RandomCore& a, RandomCore& b) {
     if (shared_.OneIn(3))
       return;
     const int pipe = static_cast<int>(shared_.Below(4));
     if (shared_.OneIn(4))
-      return ExchangeControl(pipe);
+      return ExchangeControl(a, b, pipe);
     const auto type = static_cast<DType>(shared_.Below(static_cast<int>(DType::kUint32) + 1));
     const std::int64_t rows = shared_.Of({1, 17, 32, 128}), free = shared_.Of({1, 6, 64, 100});
-    for (RandomCore& core : cores_) {
-      const Operand src = core.Sbuf(type, rows, free, Use::kRead, false, true);
-      Operand dst = core.Sbuf(type, rows, free, Use::kWrite, false, true);
+    for (const auto& [core, peer] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+      const Operand src = core->Sbuf(type, rows, free, Use::kRead, false, true);
+      Operand dst = core->Sbuf(type, rows, free, Use::kWrite, false, true);
       while (!Apart(src, dst))
-        dst = core.Sbuf(type, rows, free, Use::kWrite, false, true);
-      core.Emit(Engine::kSync,
-                isa::SendRecv{.dst = dst, .src = src, .peer = 1 - core.core, .pipe_id = pipe});
+        dst = core->Sbuf(type, rows, free, Use::kWrite, false, true);
+      core->Emit(Engine::kSync,
+                 isa::SendRecv{.dst = dst, .src = src, .peer = peer->core, .pipe_id = pipe});
     }
   }
-  void ExchangeControl(int pipe) {
+  void ExchangeControl(RandomCore& a, RandomCore& b, int pipe) {
     const int from = static_cast<int>(shared_.Below(4));
     const int to = 4 + static_cast<int>(shared_.Below(4));
-    for (RandomCore& core : cores_)
-      core.Emit(Engine::kSync, isa::SendRecv{.dst = core.Column(to),
-                                             .src = core.Column(from),
-                                             .peer = 1 - core.core,
-                                             .pipe_id = pipe});
+    for (const auto& [core, peer] : {std::pair(&a, &b), std::pair(&b, &a)})
+      core->Emit(Engine::kSync, isa::SendRecv{.dst = core->Column(to),
+                                              .src = core->Column(from),
+                                              .peer = peer->core,
+                                              .pipe_id = pipe});
     for (int lane = 0; lane < 128; ++lane) {
-      for (const int core : {0, 1})
-        cores_[core].SetControl(lane, to, cores_[1 - core].control[lane][from]);
+      a.SetControl(lane, to, b.control[lane][from]);
+      b.SetControl(lane, to, a.control[lane][from]);
     }
   }
 
@@ -152,7 +170,7 @@ class RandomProgram {
     for (RandomCore& core : cores_) {
       core.Emit(Engine::kGpSimd,
                 isa::CoreBarrier{.data = DenseRows(layout_.shared, DType::kBf16, 1)});
-      core.half_is_mine = !core.half_is_mine;
+      core.share_is_mine = !core.share_is_mine;
     }
   }
 
@@ -181,14 +199,14 @@ class RandomProgram {
 
   app::ReplayProgram program_;
   RandomLayout layout_;
-  Dice shared_;  // what both cores agree on
+  Dice shared_;  // what all cores agree on
   isa::Limits limits_;
   std::array<std::array<std::int32_t, kControlColumns>, 128> loaded_{};
-  std::array<RandomCore, 2> cores_;
+  std::deque<RandomCore> cores_;
 };
 
-inline app::ReplayProgram MakeRandomProgram(unsigned seed) {
-  return RandomProgram(seed, seed % 4 == 3 ? "trn2" : "trn3").Make();
+inline app::ReplayProgram MakeRandomProgram(unsigned seed, int cores = 2) {
+  return RandomProgram(seed, seed % 4 == 3 ? "trn2" : "trn3", cores).Make();
 }
 
 }  // namespace bwmm::test

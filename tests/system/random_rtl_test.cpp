@@ -20,5 +20,18 @@ TEST(RandomProgramsInRtl, AreThoseOfFast) {
   }
 }
 
+TEST(RandomProgramsInRtl, AreThoseOfFastOnOneAndFourCores) {
+  for (const int cores : {1, 4}) {
+    for (unsigned seed = 1; seed <= 2; ++seed) {
+      const std::string path =
+          ::testing::TempDir() + fmt::format("random_rtl_{}_{}.replay", cores, seed);
+      ASSERT_EQ(test::CheckProgram(test::MakeRandomProgram(seed, cores),
+                                   {{ReplayMode::kFast}, {ReplayMode::kRtl}}, path),
+                "")
+          << "seed " << seed << " on " << cores << " cores";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace bwmm

@@ -31,6 +31,22 @@ TEST(RandomPrograms, GiveOneAnswerInEveryWay) {
   }
 }
 
+TEST(RandomPrograms, GiveOneAnswerOnAnyNumberOfCores) {
+  constexpr unsigned kSeedsOfCores = 6;
+  for (const int cores : {1, 3, 4, 8}) {
+    for (unsigned seed = 1; seed <= (cores == 8 ? 1 : kSeedsOfCores); ++seed) {
+      const std::vector<test::Way> ways = {{ReplayMode::kFast},
+                                           {ReplayMode::kExecutor},
+                                           {ReplayMode::kTiming},
+                                           {ReplayMode::kFast, test::InReverse()}};
+      const app::ReplayProgram program = test::MakeRandomProgram(seed, cores);
+      ASSERT_EQ(program.cores.size(), static_cast<std::size_t>(cores));
+      ASSERT_EQ(test::CheckProgram(program, ways, PathOf(seed)), "")
+          << "seed " << seed << " on " << cores << " cores";
+    }
+  }
+}
+
 // Every list is written out, so that a generator that stops making something is noticed.
 std::vector<std::string> ExpectedFacts() {
   std::vector<std::string> facts;

@@ -82,12 +82,13 @@ TEST(Replay, RejectsAWrongFileWithItsLine) {
       {"tensor n float32 [1] at 64 seed 1", "file:6: column 8: n, allowed a name no tensor has"},
       {"set sbuf=3", "file:5: column 5: sbuf=3, allowed machine.key=value"},
       {"when core0 7 > 1", "file:5: column 12: 7, allowed the id of an earlier register_load"},
-      {"always core2", "file:5: column 12: 2, allowed 0 to 1"},
+      {"always core8", "file:5: column 12: 8, allowed 0 to 7"},
       {"tensors", "file:5: column 1: tensors, allowed machine, set, tensor, when, always"},
       {"9 core0 sync register_load src=hbm+0x80 int32[1,1]",
        "file:8: instruction 0 on core 0, "
        "allowed an id above 9"},
-      {"9 core7 sync register_load src=hbm+0x80 int32[1,1]", "file:5: core7, allowed core0, core1"},
+      {"9 core8 sync register_load src=hbm+0x80 int32[1,1]",
+       "file:5: core8, allowed core0 to core7"},
   };
   for (const Refusal& refusal : kRefusals) {
     std::string text = kProgram;
