@@ -115,8 +115,8 @@ HostTensor BlockLayout::Conditions(int extra_zeros) const {
   return Int32Tensor("conditions", padded);
 }
 
-BlockLayout BuildDroppingLayout(const Routing& routing, double capacity_factor, bool skip_token) {
-  constexpr std::int64_t kMultiple = 256;
+BlockLayout BuildDroppingLayout(const Routing& routing, double capacity_factor, bool skip_token,
+                                std::int64_t multiple) {
   Validate(routing, {});
   std::vector<std::vector<std::int32_t>> rows = RowsOfExperts(routing);
   const double wanted = std::ceil(static_cast<double>(routing.tokens) * routing.top_k *
@@ -125,7 +125,7 @@ BlockLayout BuildDroppingLayout(const Routing& routing, double capacity_factor, 
   BlockLayout layout;
   layout.tokens = routing.tokens;
   layout.block_size =
-      static_cast<int>(std::max<std::int64_t>(1, CeilDiv(capacity, kMultiple)) * kMultiple);
+      static_cast<int>(std::max<std::int64_t>(1, CeilDiv(capacity, multiple)) * multiple);
   layout.blocks = layout.live_blocks = routing.experts;
   layout.token_position_to_id.assign(std::size_t{1} * layout.blocks * layout.block_size,
                                      skip_token ? -1 : routing.tokens);

@@ -43,8 +43,9 @@ BlockLayout BuildBlockLayout(const Routing& routing, const BlockLayoutOptions& o
 
 // The capacity layout: block e holds the rows of expert e, and N == E. An expert keeps its first
 // capacity = min(T, ceil(T k factor / E)) rows in token order and drops the rest; the block size is
-// the capacity rounded up to a multiple of 256. `dropped_rows` says how many were lost.
-BlockLayout BuildDroppingLayout(const Routing& routing, double capacity_factor, bool skip_token);
+// the capacity rounded up to a multiple of `multiple`. `dropped_rows` says how many were lost.
+BlockLayout BuildDroppingLayout(const Routing& routing, double capacity_factor, bool skip_token,
+                                std::int64_t multiple = 256);
 
 // N alone, for capacity questions.
 int BlocksNeeded(std::int64_t tokens, int top_k, int experts, int block_size, bool pad_to_even);

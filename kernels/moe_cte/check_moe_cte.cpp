@@ -1,5 +1,7 @@
 // What each variant runs, and why it refuses the rest.
 
+#include <algorithm>
+
 #include "kernels/moe_cte/moe_cte.h"
 #include "model/support/sim_error.h"
 
@@ -19,14 +21,18 @@ class Checker {
       Mx();
     else
       Dense();
-    if (Is(Variant::shard_on_block) || Is(Variant::shard_on_block_mx))
-      BlockShard();
-    else
-      IShard();
+    OnI() ? IShard() : BlockShard();
   }
 
  private:
   bool Is(Variant variant) const { return spec_.implementation == variant; }
+  // Cores share I, not blocks.
+  bool OnI() const { return !Is(Variant::shard_on_block) && !Is(Variant::shard_on_block_mx); }
+
+  // What a core has of a block's tiles.
+  std::string Share() const {
+    return limits_.cores == 2 ? "half" : fmt::format("1/{}", limits_.cores);
+  }
 
   template <typename... Args>
   void Require(bool holds, fmt::format_string<Args...> format, Args&&... args) const {
@@ -48,11 +54,10 @@ class Checker {
   }
 
   void Common() const {
-    Require(
-        limits_.cores == 2 || Is(Variant::shard_on_block) || Is(Variant::shard_on_block_mx),
-        "runs on 2 cores, which have half of I each; the machine has {}, on which {} runs",
-        limits_.cores,
-        NameOf(IsMx(spec_.implementation) ? Variant::shard_on_block_mx : Variant::shard_on_block));
+    Require(limits_.cores == 2 || !OnI() || !IsMx(spec_.implementation),
+            "runs on 2 cores, which share the tiles of 512 of I; the machine has {}, on which {} "
+            "runs",
+            limits_.cores, NameOf(Variant::shard_on_block_mx));
     Require(limits_.partitions == 128 && limits_.psum_partitions == 128,
             "runs on 128 partitions and a 128 x 128 array, the machine has {} and {} x {}; matmul "
             "and quantize run on it",
@@ -67,13 +72,12 @@ class Checker {
 
   // One rule for each variant, so that a size that follows the message is taken.
   void BlockSize() const {
-    const bool halves = !Is(Variant::shard_on_block) && !Is(Variant::shard_on_block_mx);
-    const int step = halves ? 256 : 128;
+    const int step = OnI() ? 128 * limits_.cores : 128;
     const int most = IsMx(spec_.implementation) ? 1024 : 4096;
     const int size = args_.block_size;
     Require(size % step == 0 && size >= step && size <= most,
             "block size {}, allowed multiples of {}{}, up to {}{}", size, step,
-            halves ? ": each core owns half of a block's tiles" : "", most,
+            step > 128 ? fmt::format(": each core owns {} of a block's tiles", Share()) : "", most,
             Is(Variant::shard_on_i_dropping)
                 ? "; it is an expert's capacity: lower capacity_factor, or fewer tokens"
                 : "");
@@ -112,8 +116,9 @@ class Checker {
             limits_.generation);
     Require(fp8 == args_.gate_up_proj_scale.has_value() && fp8 == args_.down_proj_scale.has_value(),
             "fp8 weights come with per-channel scales, bfloat16 weights without");
-    Require(args_.intermediate() % 16 == 0, "intermediate {}, allowed multiples of 16",
-            args_.intermediate());
+    const int columns = OnI() ? std::max(16, 8 * limits_.cores) : 16;
+    Require(args_.intermediate() % columns == 0, "intermediate {}, allowed multiples of {}",
+            args_.intermediate(), columns);
   }
 
   void BlockShard() const {

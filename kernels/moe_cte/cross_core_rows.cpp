@@ -17,11 +17,13 @@ CrossCoreRows::CrossCoreRows(lang::Core& nki, const MoeCteArgs& args, const Bloc
       args_(args),
       tokens_(tokens),
       options_(options),
-      owned_(tokens.tiles() / 2),
+      owned_(tokens.tiles() / nki.num_programs()),
       chunks_(args.hidden() / kChunk) {
   const std::int64_t h = args.hidden();
   partial_ = nki.RotatingSbuf("partial_rows", tokens.tiles(), DType::kBf16, 128, {h});
-  received_ = nki.RotatingSbuf("received_rows", owned_, DType::kBf16, 128, {h});
+  if (nki.num_programs() > 1)
+    received_ = nki.RotatingSbuf("received_rows", owned_ * (nki.num_programs() - 1), DType::kBf16,
+                                 128, {h});
   if (options.checkpoint != nullptr)
     checkpoint_ = nki.RotatingSbuf("down_checkpoint", 4, DType::kBf16, 128, {kChunk});
   if (!args.is_tensor_update_accumulating)
@@ -34,10 +36,24 @@ CrossCoreRows::CrossCoreRows(lang::Core& nki, const MoeCteArgs& args, const Bloc
   }
 }
 
+const View& CrossCoreRows::SumsOf(int t, int core) const {
+  if (core == nki_.program_id())
+    return partial_[Mine(t)];
+  const int place = core < nki_.program_id() ? core : core - 1;
+  return received_[t * (nki_.num_programs() - 1) + place];
+}
+
+const View& CrossCoreRows::Row(int t) const {
+  return nki_.num_programs() == 1 ? partial_[t] : received_[t * (nki_.num_programs() - 1)];
+}
+
 void CrossCoreRows::Exchange(std::int64_t n, const std::optional<View>& bias) {
   const View output = args_.output.At();
   for (int t = 0; t < owned_; ++t) {
-    nki_.sendrecv(received_[t], partial_[Peers(t)], 1 - nki_.program_id());
+    for (int peer = 0; peer < nki_.num_programs(); ++peer) {
+      if (peer != nki_.program_id())
+        nki_.sendrecv(SumsOf(t, peer), partial_[TileOf(t, peer)], peer);
+    }
     if (args_.is_tensor_update_accumulating)
       nki_.dma_copy(old_[t], output,
                     {.gather = output.RowsAt(tokens_.ids(n, Mine(t)), tokens_.oob())});
@@ -53,13 +69,19 @@ void CrossCoreRows::Step(std::int64_t count) {
 }
 
 void CrossCoreRows::StepChunk(int t, std::int64_t h) {
-  const View row = received_[t].Slice(1, h, kChunk);
+  const View row = Row(t).Slice(1, h, kChunk);
   const View affinity = tokens_.affinity(*pending_, Mine(t));
   View value = row;
   // A checkpoint is stored from a buffer of its own: the row changes at once.
   if (options_.checkpoint != nullptr)
     value = checkpoint_[stores_++];
-  nki_.tensor_tensor(value, partial_[Mine(t)].Slice(1, h, kChunk), AluOp::kAdd, row);
+  View sum = SumsOf(t, 0).Slice(1, h, kChunk);
+  for (int core = 1; core < nki_.num_programs(); ++core) {
+    nki_.tensor_tensor(value, sum, AluOp::kAdd, SumsOf(t, core).Slice(1, h, kChunk));
+    sum = value;
+  }
+  if (nki_.num_programs() == 1 && options_.checkpoint != nullptr)
+    nki_.tensor_copy(value, sum);
   if (options_.checkpoint != nullptr) {
     const View rows = options_.checkpoint->At({*pending_}).Slice(0, Mine(t) * 128, 128);
     nki_.dma_copy(rows.Slice(1, h, kChunk), value);
@@ -100,7 +122,7 @@ void CrossCoreRows::Finish(bool last) {
   Step(steps());
   const View output = args_.output.At();
   for (int t = 0; t < owned_; ++t) {
-    nki_.dma_copy(output, received_[t],
+    nki_.dma_copy(output, Row(t),
                   {.scatter = output.RowsAt(tokens_.ids(*pending_, Mine(t)), tokens_.oob())});
   }
   if (!last)

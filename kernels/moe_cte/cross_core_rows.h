@@ -1,15 +1,15 @@
-// The end of a block in the I-shard variants: two cores' partial sums become output rows.
+// The end of a block in the I-shard variants: the cores' partial sums become output rows.
 //
-//   rows [B, H] of this core --sendrecv--> peer's half of the 128-row tiles
-//   s = mine + peer's                          bf16; the checkpoint of the down projection
-//   out[ids] = out[ids] + p * (s + bias)       this core's half
+//   rows [B, H] of this core --sendrecv--> each peer's share of the 128-row tiles
+//   s = core 0's + core 1's + ..               bf16; the checkpoint of the down projection
+//   out[ids] = out[ids] + p * (s + bias)       this core's share
 //
 // Rounding: s and s + bias to bf16; then p * x + old in one fp32 operation (Rounding::kFused) or
 // p * x to bf16 and the sum to bf16 (kStepwise, the MX variants).
 //
-// Each core owns half of a block's tiles, so every row is summed once and the bias is added once,
-// after the sum. A token may be owned by different cores in different blocks: the core_barrier at
-// the end of Finish orders their updates of the output.
+// Each core owns an equal share of a block's tiles, so every row is summed once and the bias is
+// added once, after the sum. A token may be owned by different cores in different blocks: the
+// core_barrier at the end of Finish orders their updates of the output.
 //
 // The element-wise half is emitted in chunks between the next block's sub-tiles (Step), so that
 // neither waits long for the VectorEngine.
@@ -39,7 +39,7 @@ class CrossCoreRows {
   // [128, H]: where the down projection of a block leaves its partial sums, tile by tile.
   const lang::View& partial(int tile) const { return partial_[tile]; }
 
-  // The DMA half of turn `n`: sends the peer's partial sums, fetches old rows. `bias` is [128, H].
+  // The DMA half of turn `n`: sends the peers' partial sums, fetches old rows. `bias` is [128, H].
   void Exchange(std::int64_t n, const std::optional<lang::View>& bias);
   // Emits up to `count` chunks of the element-wise half of the block exchanged last.
   void Step(std::int64_t count);
@@ -50,9 +50,13 @@ class CrossCoreRows {
   std::int64_t steps() const { return owned_ * chunks_; }
 
  private:
-  // Tile t of this core's half, counted in the block.
-  int Mine(int t) const { return t + owned_ * nki_.program_id(); }
-  int Peers(int t) const { return t + owned_ * (1 - nki_.program_id()); }
+  // Tile t of a core's share, counted in the block.
+  int TileOf(int t, int core) const { return t + owned_ * core; }
+  int Mine(int t) const { return TileOf(t, nki_.program_id()); }
+  // A core's sums for tile t of this one's share.
+  const lang::View& SumsOf(int t, int core) const;
+  // Where the result of tile t is made, in place of sums.
+  const lang::View& Row(int t) const;
   void StepChunk(int t, std::int64_t h);
   void Accumulate(const lang::View& row, const lang::View& value, const lang::View& old,
                   const lang::View& affinity);

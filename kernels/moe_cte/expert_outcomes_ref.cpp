@@ -64,17 +64,21 @@ void ExpertEvaluator::GateUpOutcomes(int expert, int column, const Matrix& x,
   }
 }
 
-// From the sums of both cores (or of one that has all of I) to the row added to the output.
-Range ExpertEvaluator::FinishRow(Range sums[2], std::optional<double> scale,
+// From the sums of all cores (or of one that has all of I) to the row added to the output.
+Range ExpertEvaluator::FinishRow(std::span<Range> sums, std::optional<double> scale,
                                  std::optional<double> bias, double affinity) const {
   const bool mx = weights_.mx();
   const bool split = problem_.split_intermediate;
   const bool on_i = problem_.affinity_on_i;
-  for (int core = 0; core < 2 && scale; ++core)
-    sums[core] = RoundedToFp32(Times(sums[core], Exactly(*scale)));
+  for (Range& sum : sums) {
+    if (scale)
+      sum = RoundedToFp32(Times(sum, Exactly(*scale)));
+    if (split)
+      sum = RoundedToBf16(sum);
+  }
   Range row = sums[0];
-  if (split)
-    row = RoundedToBf16(Plus(RoundedToBf16(sums[0]), RoundedToBf16(sums[1])));
+  for (const Range& other : sums.subspan(1))
+    row = RoundedToBf16(Plus(row, other));
   if (bias) {
     Range addend = Exactly(*bias);
     if (on_i)
@@ -98,8 +102,9 @@ void ExpertEvaluator::DownOutcomes(int expert, int column, const Intermediate& y
     return;
   const auto panel = std::make_unique<Panel>();
   std::array<Range, kPassRows> of_row;
-  std::vector<std::array<PathSum, 2>> sums(spots.size(),
-                                           {PathSum(weights_.mx()), PathSum(weights_.mx())});
+  const int parts = PartsOf(problem_);
+  std::vector<std::vector<PathSum>> sums(spots.size(),
+                                         std::vector<PathSum>(parts, PathSum(weights_.mx())));
   for (const auto& [first, depth, core] : DownPasses(problem_)) {
     weights_.ReadDown(expert, first, depth, column, *panel, WeightReader::kRaw);
     int row = -1;
@@ -119,10 +124,9 @@ void ExpertEvaluator::DownOutcomes(int expert, int column, const Intermediate& y
   }
   for (std::size_t s = 0; s < spots.size(); ++s) {
     const auto& [r, c] = spots[s];
-    Range of_cores[2];
-    for (int core = 0; core < 2; ++core) {
-      of_cores[core] = weights_.mx() ? sums[s][core].InPsum() : sums[s][core].InAnyChunks();
-    }
+    std::vector<Range> of_cores;
+    for (const PathSum& sum : sums[s])
+      of_cores.push_back(weights_.mx() ? sum.InPsum() : sum.InAnyChunks());
     const auto bias =
         problem_.down_bias == nullptr ? std::nullopt : std::optional(DownBias(expert, column + c));
     const Range row =

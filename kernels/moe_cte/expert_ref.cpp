@@ -54,15 +54,19 @@ double RunningSumError(double magnitude, int steps, bool worst_case) {
 }  // namespace
 
 std::vector<DownPass> DownPasses(const MoeCteProblem& problem) {
-  // MX: core 0 has the odd pass.
   const bool mx = problem.weights != Weights::kBf16 && problem.weights != Weights::kFp8E4M3Fn;
   const int all = problem.intermediate;
-  const int half = mx ? (all / kPassRows + 1) / 2 * kPassRows : all / 2;
-  const int first = problem.split_intermediate ? half : all;
+  const int parts = PartsOf(problem);
+  const auto end_of = [&](int core) {
+    // MX: whole passes, core 0 has the odd one.
+    return mx ? (all / kPassRows * (core + 1) + parts - 1) / parts * kPassRows
+              : all * (core + 1) / parts;
+  };
   std::vector<DownPass> passes;
-  for (int at = 0; at < all; at += passes.back().depth)
-    passes.push_back(
-        {at, std::min(kPassRows, (at < first ? first : all) - at), at < first ? 0 : 1});
+  for (int core = 0, at = 0; core < parts; ++core) {
+    for (; at < end_of(core); at += passes.back().depth)
+      passes.push_back({at, std::min(kPassRows, end_of(core) - at), core});
+  }
   return passes;
 }
 
@@ -234,17 +238,17 @@ void ExpertEvaluator::AddQuantisation(int row, Intermediate& out) const {
 
 // The sums of one panel of the down projection, per row and column.
 struct ExpertEvaluator::DownSums {
-  explicit DownSums(int rows)
-      : half{Matrix(rows, kColumns), Matrix(rows, kColumns)},
+  DownSums(int rows, int parts)
+      : part(parts, Matrix(rows, kColumns)),
         variance(rows, kColumns),
         worst(rows, kColumns),
         rounding(rows, kColumns),
         rounding_variance(rows, kColumns) {}
-  Matrix half[2];            // each core's sum over its part of I; all in the first if not split
-  Matrix variance;           // of what the intermediate's errors add up to
-  Matrix worst;              // their sum of magnitudes
-  Matrix rounding;           // roundings of the sums themselves, worst case
-  Matrix rounding_variance;  // and their variance
+  std::vector<Matrix> part;                     // each core's sum over its part of I
+  Matrix variance;                              // of what the intermediate's errors add up to
+  Matrix worst;                                 // their sum of magnitudes
+  Matrix rounding;                              // roundings of the sums themselves, worst case
+  Matrix rounding_variance;                     // and their variance
   std::array<double, kColumns> norm_squared{};  // of the weights
 };
 
@@ -265,15 +269,15 @@ void ExpertEvaluator::SumDown(int expert, int column, const Intermediate& y, Dow
     Multiply(*panel, depth, y.error[0] + at, stride, rows, magnitudes.data());
     panel->Map(Square);
     Multiply(*panel, depth, y.variance[0] + at, stride, rows, squares.data());
-    Matrix& half = out.half[core];
+    Matrix& part = out.part[core];
     for (int r = 0; r < rows; ++r) {
       const double y_norm = Norm(y.value[r] + at, depth);
       for (int c = 0; c < kColumns; ++c) {
-        half[r][c] += sums[r].value[c];
+        part[r][c] += sums[r].value[c];
         out.variance[r][c] += squares[r].value[c];
         out.worst[r][c] += magnitudes[r].value[c];
         if (weights_.mx()) {  // the bf16 accumulator rounds after every pass
-          const double error = kUnitBf16 * (std::abs(half[r][c]) + out.rounding[r][c]) +
+          const double error = kUnitBf16 * (std::abs(part[r][c]) + out.rounding[r][c]) +
                                kPassError * y_norm * norm[c];
           out.rounding[r][c] += error;
           out.rounding_variance[r][c] += VarianceOf(error);
@@ -296,7 +300,7 @@ bool ExpertEvaluator::Intermediate::AllFinite(int row) const {
 void ExpertEvaluator::DownColumns(int expert, int column, const Intermediate& y,
                                   std::span<const double> affinities, ExpertResult& out) const {
   const int rows = static_cast<int>(y.value.data.size()) / y.value.columns;
-  DownSums sums(rows);
+  DownSums sums(rows, PartsOf(problem_));
   SumDown(expert, column, y, sums);
   const bool mx = weights_.mx();
   const bool split = problem_.split_intermediate;
@@ -329,12 +333,20 @@ void ExpertEvaluator::DownColumns(int expert, int column, const Intermediate& y,
       } else {
         rounding += RunningSumError(norms, steps, problem_.worst_case);
       }
-      const double sum = sums.half[0][r][c] + sums.half[1][r][c];
-      if (split && !mx) {  // the fp32 halves leave PSUM as bf16
-        round(kUnitBf16, sums.half[0][r][c]);
-        round(kUnitBf16, sums.half[1][r][c]);
+      double sum = 0;
+      for (std::size_t core = 0; core < sums.part.size(); ++core) {
+        if (split && !mx)  // the fp32 sums leave PSUM as bf16
+          round(kUnitBf16, sums.part[core][r][c]);
+        sum += sums.part[core][r][c];
       }
-      if (split)
+      // As often as two are added; no sum on the way is larger than all magnitudes together.
+      double magnitude = 0;
+      for (std::size_t core = 0; core + 1 < sums.part.size() && split; ++core) {
+        magnitude += std::abs(sums.part[core][r][c]);
+        if (core > 0)
+          round(kUnitBf16, magnitude);
+      }
+      if (sums.part.size() > 1)
         round(kUnitBf16, sum);
       round(mx || split ? kUnitBf16 : kUnitFp32, sum + bias);
       out.value[r][column + c] = sum + bias;

@@ -52,6 +52,11 @@ struct DownPass {
   int core;
 };
 
+// Parts of I that are summed apart, one on each core.
+inline int PartsOf(const MoeCteProblem& problem) {
+  return problem.split_intermediate ? problem.cores : 1;
+}
+
 // In the order of I.
 std::vector<DownPass> DownPasses(const MoeCteProblem& problem);
 
@@ -104,7 +109,7 @@ class ExpertEvaluator {
                       Intermediate& out) const;
   void DownOutcomes(int expert, int column, const Intermediate& y, std::span<const Spot> spots,
                     std::span<const double> affinities, ExpertResult& out) const;
-  Range FinishRow(Range sums[2], std::optional<double> scale, std::optional<double> bias,
+  Range FinishRow(std::span<Range> sums, std::optional<double> scale, std::optional<double> bias,
                   double affinity) const;
 
   const MoeCteProblem& problem_;

@@ -80,9 +80,9 @@ class Accumulator {
         Round(at, result_.output[at], result_.output[at]);
       }
       // kUnitBf16 has room for one addition in fp32 before the rounding, not for more of them.
-      const double planes = kUnitBf16 + std::max(0, problem_.planes - 2) * kUnitFp32;
+      const double planes = kUnitBf16 + std::max(0, problem_.cores - 2) * kUnitFp32;
       const double sum =
-          problem_.split_intermediate || problem_.planes == 1 ? 0 : planes * magnitude_[at];
+          problem_.split_intermediate || problem_.cores == 1 ? 0 : planes * magnitude_[at];
       result_.bound[at] += sum;
       result_.sigma[at] = std::sqrt(result_.sigma[at] + sum * sum / 3);
       if (!result_.outcomes.empty() && (result_.outcomes[at] & kFinite) == 0)

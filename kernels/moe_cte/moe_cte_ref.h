@@ -57,8 +57,8 @@ struct MoeCteProblem {
   Scaling scaling = Scaling::kPost;
 
   bool ocp_rule = false;            // scale rule of the hidden rows' quantisation: x2, or OCP floor
-  bool split_intermediate = false;  // each core sums half of I; a bf16 exchange adds the halves
-  int planes = 2;                   // otherwise: cores that compute whole blocks, a plane each
+  bool split_intermediate = false;  // each core sums a share of I; a bf16 exchange adds the shares
+  int cores = 2;                    // with a share of I each, or with whole blocks and a plane each
   bool affinity_on_i = false;       // kPost: the affinity multiplies the intermediate instead
   bool worst_case = false;          // bound by sums of magnitudes, no statistics
   int columns = 0;                  // of H that are no padding; 0: all

@@ -1,12 +1,13 @@
-// The bf16/fp8 I-shard variants: each core owns half of I, every block is reduced across cores.
+// The bf16/fp8 I-shard variants: each of C cores owns an equal share of I, every block is reduced
+// across cores.
 //
 // Per block n of B tokens, expert e, core c:
-//   (1)  X   = hidden[ids]                      [B, H]     gather, on both cores
+//   (1)  X   = hidden[ids]                      [B, H]     gather, on all cores
 //   (2)  Xt  = X^T                              [H, B]     PE transpose
-//   (3)  G   = Wg[e]^T Xt,  U = Wu[e]^T Xt      [I/2, B]   fp32 PSUM
+//   (3)  G   = Wg[e]^T Xt,  U = Wu[e]^T Xt      [I/C, B]   fp32 PSUM
 //   (4)  A   = act(clamp(G + bg)) * clamp(U + bu)          fp32, then bf16 (* p on I)
 //   (5)  Yc  = A^T Wd[e]                        [B, H]     fp32 PSUM, then bf16
-//   (6)  Y   = Y0 + Y1                          [B/2, H]   sendrecv of the peer's rows, bf16 add
+//   (6)  Y   = Y0 + Y1 + ..                     [B/C, H]   sendrecv of the peers' rows, bf16 adds
 //   (7)  out[ids] = p[ids, e] * (Y + bd) + out[ids]        fused in fp32, then bf16
 //
 //   shard_on_i           all blocks, counted by the kernel
@@ -30,8 +31,8 @@ struct Kernel {
                 .affinity_on_I = config.expert_affinity_multiply_on_I,
                 .checkpoint = Checkpoint(checkpoint && !config.expert_affinity_multiply_on_I,
                                          args.down_activations)}),
-        ffn(nki, args, tokens, nki.program_id() * (args.intermediate() / 2),
-            args.intermediate() / 2,
+        ffn(nki, args, tokens, nki.program_id() * (args.intermediate() / nki.num_programs()),
+            args.intermediate() / nki.num_programs(),
             {.hidden_depth = 2,
              .affinity_on_I = config.expert_affinity_multiply_on_I,
              .checkpoint = Checkpoint(checkpoint, args.gate_up_activations_T)}),

@@ -100,10 +100,12 @@ inputs::Routing RoutingOf(const LayerJobOptions& options) {
                                       model.top_k);
 }
 
-inputs::BlockLayout LayoutOf(const LayerJobOptions& options, const inputs::Routing& routing) {
+inputs::BlockLayout LayoutOf(const LayerJobOptions& options, const inputs::Routing& routing,
+                             int cores) {
   const bool skip_token = options.kernel.skip_dma.skip_token;
   if (options.variant == Variant::shard_on_i_dropping)
-    return inputs::BuildDroppingLayout(routing, options.kernel.capacity_factor, skip_token);
+    return inputs::BuildDroppingLayout(routing, options.kernel.capacity_factor, skip_token,
+                                       std::lcm(256, 128 * cores));
   return inputs::BuildBlockLayout(routing,
                                   {.block_size = options.block_size, .skip_token = skip_token});
 }
@@ -119,7 +121,7 @@ LayerJob::LayerJob(const LayerJobOptions& options, int cores)
     : options_(options),
       cores_(cores),
       routing_(RoutingOf(options)),
-      layout_(LayoutOf(options, routing_)),
+      layout_(LayoutOf(options, routing_, cores)),
       tensors_(BuildLayer(options, routing_, false)) {}
 
 Fit LayerJob::DryRunOf(const LayerJobOptions& options, const isa::Limits& limits) {
@@ -314,7 +316,7 @@ reference::MoeCteResult LayerJob::Expected(bool worst_case) {
   reference::MoeCteProblem problem = ReferenceProblem(options_.model, tensors_, layout_);
   problem.split_intermediate =
       options_.variant != Variant::shard_on_block && options_.variant != Variant::shard_on_block_mx;
-  problem.planes = cores_;
+  problem.cores = cores_;
   problem.affinity_on_i =
       problem.split_intermediate && options_.kernel.shard_on_I.expert_affinity_multiply_on_I;
   problem.worst_case = worst_case;

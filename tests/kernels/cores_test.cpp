@@ -1,9 +1,13 @@
-// The block shards on other than two cores: values against the double-precision reference, the
-// machine against the sequential executor, cycles at every fidelity, and who computes which block.
+// The variants that run on other than two cores, there: values against the double-precision
+// reference, the machine against the sequential executor, cycles at every fidelity, and who
+// computes which block.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <initializer_list>
 
 #include "model/app/checksum.h"
 #include "model/system/machine.h"
@@ -27,21 +31,33 @@ struct Case {
   int cores = 0;
 };
 
+bool IsBlockShard(const Layer& layer) {
+  return layer.variant == shard_on_block || layer.variant == shard_on_block_mx;
+}
+
+bool HasOption(const Layer& layer, std::initializer_list<std::string_view> options) {
+  return std::ranges::any_of(options, [&](std::string_view option) {
+    return layer.name == fmt::format("{}_{}", NameOf(layer.variant), option);
+  });
+}
+
 // Few tokens on many experts, so that every core has blocks of its own.
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   for (Layer layer : Matrix()) {
-    const bool chosen =
-        (layer.variant == shard_on_block || layer.variant == shard_on_block_mx) &&
-        (layer.name.ends_with("_biases_clamps") || layer.name.ends_with("_skip_both") ||
-         layer.name.ends_with("_hi_lo") || layer.name.ends_with("_all_dynamic") ||
-         layer.name.ends_with("_all_static") || layer.name.ends_with("_static_3_prefetch"));
-    if (!chosen)
+    if ((!IsBlockShard(layer) && IsMx(layer.variant)) ||
+        !HasOption(layer, {"biases_clamps", "skip_both", "hi_lo", "all_dynamic", "all_static",
+                           "static_3_prefetch", "fp8_bias", "on_I_bias"}))
       continue;
     layer.experts = 6;
     layer.top_k = 4;
-    for (const int cores : {1, 3, 4})
+    for (const int cores : {1, 3, 4}) {
+      if (!IsBlockShard(layer)) {
+        layer.block_size = 128 * cores;
+        layer.intermediate = 48 * cores;
+      }
       cases.push_back({layer, cores});
+    }
   }
   return cases;
 }
@@ -66,6 +82,7 @@ TEST_P(Cores, AreInsideTheBoundAndOneAnswerEverywhere) {
   ASSERT_EQ(fast_run.cores.size(), static_cast<std::size_t>(GetParam().cores));
   for (const CoreResult& core : fast_run.cores)
     EXPECT_GT(core.multiply_adds, 0u);
+  EXPECT_EQ(fast_run.sendrecv > 0, GetParam().cores > 1 && !IsBlockShard(GetParam().layer));
 
   app::LayerJob timing(options, limits, kHbmBytes, false);
   const RunResult timing_run =

@@ -120,21 +120,34 @@ TEST(DeviationLimits, RejectsAccumulationOffWhereThereAreTwoPlanes) {
   EXPECT_THAT(RefusalOf(layer), HasSubstr("use shard_on_block"));
 }
 
-// Block shards run on any number of cores: kernels.cores.
-TEST(DeviationLimits, RejectsHalvesOfIOnOtherThanTwoCores) {
+// The others run on any number of cores: kernels.cores.
+TEST(DeviationLimits, RejectsMxSharesOfIOnOtherThanTwoCores) {
   for (const int cores : {1, 3, 4, 8}) {
     isa::Limits limits;
     limits.cores = cores;
-    for (const auto variant : kAllVariants) {
-      if (variant == shard_on_block || variant == shard_on_block_mx)
-        continue;
-      EXPECT_THAT(
-          RefusalOf(LayerOf(variant), limits),
-          HasSubstr(fmt::format("{}: runs on 2 cores, which have half of I each; the "
-                                "machine has {}, on which {} runs",
-                                NameOf(variant), cores,
-                                kernels::IsMx(variant) ? "shard_on_block_mx" : "shard_on_block")));
+    for (const auto variant : {shard_on_i_mx, shard_on_i_mx_hybrid}) {
+      EXPECT_THAT(RefusalOf(LayerOf(variant), limits),
+                  HasSubstr(fmt::format("{}: runs on 2 cores, which share the tiles of 512 of I; "
+                                        "the machine has {}, on which shard_on_block_mx runs",
+                                        NameOf(variant), cores)));
     }
+  }
+}
+
+TEST(DeviationLimits, RejectsSharesThatAreNoMultiples) {
+  isa::Limits limits;
+  limits.cores = 4;
+  for (const auto variant : {shard_on_i, shard_on_i_hybrid, shard_on_i_dropping}) {
+    Layer layer = LayerOf(variant);
+    layer.block_size = 256;
+    if (variant != shard_on_i_dropping) {
+      EXPECT_THAT(RefusalOf(layer, limits),
+                  HasSubstr("block size 256, allowed multiples of 512: each core owns 1/4 of a "
+                            "block's tiles"));
+    }
+    layer.block_size = 512;
+    layer.intermediate = 48;
+    EXPECT_THAT(RefusalOf(layer, limits), HasSubstr("intermediate 48, allowed multiples of 32"));
   }
 }
 
