@@ -141,7 +141,7 @@ class Core {
   void dma_copy(const View& dst, const View& src, const Dma& options = {});
   void dma_compute(const View& dst, const std::vector<View>& sources);
 
-  // Two cores
+  // Meetings of cores
   void sendrecv(const View& dst, const View& src, int peer, int pipe_id = 0);
   void core_barrier(const HbmTensor& data);
 

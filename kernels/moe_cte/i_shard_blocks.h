@@ -1,4 +1,4 @@
-// The block loop of the I-shard variants: both cores work on every block, each with its half of I.
+// The block loop of the I-shard variants: all cores work on every block, each with its share of I.
 //
 //   static   n = 0..S-1: LoadRows(n + 1) | Compute(n), with the rows of n - 1 finished meanwhile |
 //            Prepare(n + 1) | Exchange(n)

@@ -54,6 +54,22 @@ class Run(unittest.TestCase):
         self.assertGreater(fast["cycles"], 0)
         return fast
 
+    def test_layer_has_one_answer_on_one_and_four_cores(self):
+        for variant, cores in (("shard_on_block", 4), ("shard_on_i_dropping", 1)):
+            with self.subTest(variant=variant):
+                report = self.check_one_answer(
+                    "run", "--model", "stories260k", "--tokens", "12", "--variant", variant,
+                    "--set", f"machine.cores={cores}")
+                self.assertEqual(len(report["cores"]), cores)
+
+    def test_rejects_a_number_of_cores_the_variant_does_not_share_out(self):
+        result = bwmm("run", "--model", "stories260k", "--tokens", "12", "--variant",
+                      "shard_on_i_mx", "--set", "machine.cores=4")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("shard_on_i_mx: runs on 2 cores", result.stderr)
+        self.assertIn("the machine has 4, on which shard_on_block_mx runs", result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1)
+
     def test_layer_has_one_answer_for_each_variant(self):
         for variant in ("shard_on_i_mx", "shard_on_block"):
             with self.subTest(variant=variant):

@@ -52,8 +52,9 @@ TEST_P(VariantsRtl, HaveTheFastModelsBitsAndCycles) {
   ExpectTheFastModelsBitsAndCycles(GetParam(), 2);
 }
 
-TEST(BlockShardsRtl, HaveTheFastModelsBitsAndCyclesOnOneAndFourCores) {
+TEST(CoresRtl, HaveTheFastModelsBitsAndCyclesOnOneAndFour) {
   for (const auto variant : {kernels::MoECTEImplementation::shard_on_block,
+                             kernels::MoECTEImplementation::shard_on_i_dropping,
                              kernels::MoECTEImplementation::shard_on_block_mx}) {
     for (const int cores : {1, 4}) {
       SCOPED_TRACE(fmt::format("{} on {} cores", NameOf(variant), cores));
