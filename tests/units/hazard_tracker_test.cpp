@@ -229,6 +229,28 @@ TEST(HazardTracker, LetsAWriterWaitForTheArraysReadsOnly) {
   EXPECT_TRUE(found[0].until_read);
 }
 
+// Instruction 0 reads one place and writes another; 1 writes both, 2 reads what 1 wrote.
+TEST(HazardTracker, NamesTheHazardThatAsksForCompletion) {
+  for (const bool write_first : {false, true}) {
+    HazardTracker tracker;
+    std::vector<Dependency> found;
+    std::vector<isa::Access> both = {Sbuf(0, 64, true), Sbuf(64, 128, true)};
+    if (write_first)
+      std::swap(both[0], both[1]);
+    tracker.Add(0, Unit::kDma, false, {Sbuf(0, 64, false), Sbuf(64, 128, true)}, Gate::kStart,
+                found);
+    tracker.Add(1, Unit::kVector, false, both, Gate::kStart, found);
+    tracker.Add(2, Unit::kDma, false, {Sbuf(0, 64, false)}, Gate::kStart, found);
+    tracker.Add(3, Unit::kVector, false, {Sbuf(0, 64, true)}, Gate::kStart, found);
+    ASSERT_EQ(found.size(), 3u);
+    EXPECT_EQ(found[0].hazard, Hazard::kWriteAfterWrite);
+    EXPECT_FALSE(found[0].until_read);
+    EXPECT_EQ(found[1].hazard, Hazard::kReadAfterWrite);
+    EXPECT_EQ(found[2].hazard, Hazard::kWriteAfterRead);
+    EXPECT_TRUE(found[2].until_read);
+  }
+}
+
 TEST(HazardTracker, PutsIndicesAndDataOnDifferentGates) {
   HazardTracker tracker;
   std::vector<Dependency> found;
