@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <numeric>
 #include <sstream>
+#include <tuple>
 
 #include "model/support/sim_error.h"
 #include "model/system/listing.h"
@@ -74,6 +76,9 @@ TEST(Machine, TakesTheSameCyclesInTimingAndFast) {
     EXPECT_GT(a.cycles, 1000u);
     EXPECT_EQ(a.cycles, b.cycles) << machine;
     ASSERT_EQ(fast.size(), timing.size());
+    EXPECT_TRUE(std::ranges::is_sorted(fast, {}, [](const InstructionRecord& record) {
+      return std::tuple(record.end, record.core, record.id);
+    }));
     for (std::size_t i = 0; i < fast.size(); ++i) {
       EXPECT_EQ(fast[i].id, timing[i].id);
       EXPECT_EQ(fast[i].start, timing[i].start) << fast[i].opcode << " " << fast[i].id;
