@@ -113,4 +113,26 @@ inline constexpr ScaleGroup kMxGroup = {.name = "mx",
                                         .second = SecondScale::kNone,
                                         .slots = 4};
 
+inline constexpr std::array kNvfp4Words = {DType::kFp4E2M1FnX4};
+
+// NVFP4: half the rows, a scale with a mantissa, and one fp32 for the whole tensor.
+inline constexpr ScaleGroup kNvfp4Group = {.name = "nvfp4",
+                                           .rows = 4,
+                                           .lanes = 4,
+                                           .words = kNvfp4Words,
+                                           .scale = DType::kFp8E4M3Fn,
+                                           .second = SecondScale::kFp32PerTensor,
+                                           .slots = 4};
+
+inline constexpr std::array kScaleGroups = {&kMxGroup, &kNvfp4Group};
+
+// The group of words with scales of this type; none when no format pairs the two.
+constexpr const ScaleGroup* FindScaleGroup(DType words, DType scale) {
+  for (const ScaleGroup* group : kScaleGroups) {
+    if (group->Holds(words) && group->scale == scale)
+      return group;
+  }
+  return nullptr;
+}
+
 }  // namespace bwmm

@@ -97,5 +97,46 @@ TEST(ScaleGroup, MxWeightsHaveTheirShapesInHbm) {
   EXPECT_THAT(kMxGroup.PackedScales(3072, 3072), ElementsAre(16, 6, 3072));
 }
 
+TEST(ScaleGroup, Nvfp4SharesAnE4M3ScaleAmong16Elements) {
+  EXPECT_EQ(kNvfp4Group.elements(), 16);
+  EXPECT_EQ(kNvfp4Group.scale, DType::kFp8E4M3Fn);
+  EXPECT_EQ(kNvfp4Group.second, SecondScale::kFp32PerTensor);
+  EXPECT_THAT(kNvfp4Group.words, ElementsAre(DType::kFp4E2M1FnX4));
+}
+
+TEST(ScaleGroup, AnNvfp4TileIs512ElementsAnd32Scales) {
+  EXPECT_EQ(kNvfp4Group.tile_elements(), 512);
+  EXPECT_EQ(kNvfp4Group.tile_scale_rows(), 32);
+  EXPECT_EQ(kNvfp4Group.WordRows(2048), 512);
+  EXPECT_EQ(kNvfp4Group.ScalesOf(2048), 128);
+  EXPECT_TRUE(kNvfp4Group.IsWhole(100));
+  EXPECT_FALSE(kNvfp4Group.IsWhole(102));
+}
+
+TEST(ScaleGroup, Nvfp4ScalesLieEightToAQuadrant) {
+  EXPECT_EQ(Placement(kNvfp4Group), WalkedPlacement(4));
+  EXPECT_EQ(kNvfp4Group.ScalePartition(127), 103);
+  EXPECT_EQ(kNvfp4Group.ScaleRowPartition(31), 103);
+  EXPECT_THAT(RunPartitions(kNvfp4Group, 64),
+              ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 32, 33, 34, 35, 36, 37, 38, 39));
+  EXPECT_THAT(Starts(kNvfp4Group), ElementsAre(0, 8, 16, 24));
+}
+
+// Gate and up of one expert, H = 2048 and 2 I = 1024: 1,048,576 bytes of codes and 131,072 of
+// scales, 4.5 bits an element.
+TEST(ScaleGroup, Nvfp4WeightsHaveTheirShapesInHbm) {
+  EXPECT_THAT(kNvfp4Group.PackedWords(2048, 1024), ElementsAre(128, 4, 1024));
+  EXPECT_THAT(kNvfp4Group.PackedScales(2048, 1024), ElementsAre(32, 4, 1024));
+  EXPECT_EQ(128 * 4 * 1024 * SizeOf(kNvfp4Group.words[0]), 1048576);
+  EXPECT_EQ(32 * 4 * 1024 * SizeOf(kNvfp4Group.scale), 131072);
+}
+
+TEST(ScaleGroup, WordsAndScalesTellTheGroup) {
+  EXPECT_EQ(FindScaleGroup(DType::kFp4E2M1FnX4, DType::kE8M0), &kMxGroup);
+  EXPECT_EQ(FindScaleGroup(DType::kFp4E2M1FnX4, DType::kFp8E4M3Fn), &kNvfp4Group);
+  EXPECT_EQ(FindScaleGroup(DType::kFp8E5M2X4, DType::kFp8E4M3Fn), nullptr);
+  EXPECT_EQ(FindScaleGroup(DType::kBf16, DType::kE8M0), nullptr);
+}
+
 }  // namespace
 }  // namespace bwmm
