@@ -40,7 +40,7 @@ void RequireType(std::string_view command, std::uint32_t id, PeMode mode, DType 
 
 }  // namespace
 
-void CommandCheck::Accept(const LoadStationary& command) {
+void CommandCheck::Accept(const LoadCommand& command) {
   constexpr std::string_view kName = "LoadStationary";
   RequireRange(kName, command.id, "rows", command.rows, 1, config_.rows);
   RequireRange(kName, command.id, "cols", command.cols, 1, config_.cols);
@@ -60,7 +60,7 @@ void CommandCheck::Accept(const LoadStationary& command) {
   rows_ = command.rows;
 }
 
-void CommandCheck::Accept(const MultiplyMoving& command) {
+void CommandCheck::Accept(const MoveCommand& command) {
   constexpr std::string_view kName = "MultiplyMoving";
   if (!loaded_)
     throw SimError("{} {}: no stationary operand was loaded before it", kName, command.id);

@@ -34,7 +34,7 @@ struct TensorEngineConfig {
 };
 
 // Loads the stationary operand [rows, cols] into the shadow weights, 4 columns per cycle.
-struct LoadStationary {
+struct LoadCommand {
   std::uint32_t id = 0;
   PeMode mode = PeMode::kOrdinary;
   DType dtype = DType::kBf16;  // element type; x4 in MX mode; transpose: any 1, 2 or 4-byte type
@@ -47,7 +47,7 @@ struct LoadStationary {
 // Streams the moving operand [rows, n] and writes n PSUM rows of `cols` words, where `cols` is M of
 // the stationary operand in use. In transpose mode there is no data: the engine feeds an identity
 // and n must equal the stationary operand's rows.
-struct MultiplyMoving {
+struct MoveCommand {
   std::uint32_t id = 0;
   PeMode mode = PeMode::kOrdinary;
   DType dtype = DType::kBf16;
@@ -81,8 +81,8 @@ class TensorEngine {
   virtual ~TensorEngine() = default;
 
   virtual bool CanPush() const = 0;  // the command queue has room
-  virtual void Push(LoadStationary command) = 0;
-  virtual void Push(MultiplyMoving command) = 0;
+  virtual void Push(LoadCommand command) = 0;
+  virtual void Push(MoveCommand command) = 0;
 
   virtual Cycle cycle() const = 0;
   // The next edge at which an event can happen or the queue can free a place; none when idle. A
