@@ -38,7 +38,9 @@ class E8M0 {
 
   // 1 / scale, exact. NaN for NaN: as a factor it turns a whole group into NaN.
   constexpr float Inverse() const {
-    return bits_ == kNan ? ToFloat() : E8M0(static_cast<std::uint8_t>(254 - bits_)).ToFloat();
+    const std::uint32_t shifted = (254u - bits_) << 23;
+    const std::uint32_t word = bits_ == 254 ? 0x00400000u : bits_ == kNan ? 0x7fc00000u : shifted;
+    return std::bit_cast<float>(word);
   }
 
   friend constexpr bool operator==(E8M0, E8M0) = default;
