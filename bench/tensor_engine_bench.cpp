@@ -60,8 +60,8 @@ std::vector<std::uint32_t> Elements(std::size_t count) {
 }
 
 struct Operands {
-  LoadStationary load;
-  MultiplyMoving move;
+  LoadCommand load;
+  MoveCommand move;
 };
 
 Operands OperandsOf(const Workload& workload) {

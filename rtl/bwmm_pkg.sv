@@ -1,13 +1,18 @@
 // Sizes, formats and the payloads the TensorEngine's parts send each other.
 //
-// The numbers of the enums are the encoding of the command port; model/engine/rtl_command.cpp maps
+// The numbers of the enums are the encoding of the command port; model/engine/rtl_command.h maps
 // the C++ types to them.
 
 package bwmm_pkg;
 
-  parameter int unsigned GROUP_ROWS = 8;       // PE rows that share one E8M0 scale
-  parameter int unsigned LOAD_COLUMNS = 4;     // columns LoadStationary takes per cycle
-  parameter int unsigned QUANTIZE_LANES = 4;   // elements of an x4 word
+  // The scale group, as kMxGroup of model/numerics/scale_group.h has it: rtl.pe_arith compares.
+  parameter int unsigned GROUP_ROWS = 8;   // PE rows that share one scale
+  parameter int unsigned GROUP_LANES = 4;  // elements of an x4 word
+  parameter int unsigned GROUP_ELEMENTS = GROUP_ROWS * GROUP_LANES;
+  parameter logic [31:0] SCALE_BIAS = 32'd127;  // E8M0: 2^(code - SCALE_BIAS)
+  parameter logic [7:0] SCALE_NAN = 8'hff;
+
+  parameter int unsigned LOAD_COLUMNS = 4;  // columns LoadStationary takes per cycle
   parameter logic [31:0] FP32_NAN = 32'h7fc0_0000;
   parameter logic [31:0] FP32_INF = 32'h7f80_0000;
 
@@ -18,7 +23,7 @@ package bwmm_pkg;
   } pe_mode_e;
 
   typedef enum logic [3:0] {
-    FmtRaw = 4'd0,  // transpose mode: bits
+    FmtTranspose = 4'd0,  // bits
     FmtBf16 = 4'd1,
     FmtFp16 = 4'd2,
     FmtE4M3Fn = 4'd3,
@@ -70,7 +75,7 @@ package bwmm_pkg;
     logic        last;
     logic        half;
     logic        accumulate;
-    logic        raw;  // transpose: a 2-byte row is moved, not rounded
+    logic        transpose;  // a 2-byte row keeps its bits
     logic [15:0] cols;
     logic [15:0] address;
     logic [31:0] id;

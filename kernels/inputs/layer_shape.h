@@ -14,14 +14,16 @@
 #include <cstdint>
 
 #include "kernels/inputs/layer_config.h"
+#include "model/numerics/scale_group.h"
 
 namespace bwmm::inputs {
 
-inline constexpr int kPartitions = 128;
-inline constexpr int kLanes = 4;
-inline constexpr int kPackedRows = kPartitions * kLanes;  // contraction elements of one MX tile
-inline constexpr int kBlockPartitions = 8;                // of one E8M0 scale
-inline constexpr int kScaleRows = kPartitions / kBlockPartitions;
+// The scale group of MX weights, under the names the packing uses.
+inline constexpr int kPartitions = kTilePartitions;
+inline constexpr int kLanes = kMxGroup.lanes;
+inline constexpr int kPackedRows = kMxGroup.tile_elements();
+inline constexpr int kGroupPartitions = kMxGroup.rows;
+inline constexpr int kScaleRows = kMxGroup.tile_scale_rows();
 
 struct LayerShape {
   int experts = 0;
@@ -49,7 +51,7 @@ struct LayerShape {
   }
 
   // Element offsets of row (.., 0) of the MX tensors; a row is contiguous in its last index. The
-  // scale of partition p is in row p / 8.
+  // scale of partition p is in row p / kGroupPartitions.
   std::int64_t GateUpRow(int rows, int expert, int row, int half, int tile) const {
     return (((std::int64_t{expert} * rows + row) * 2 + half) * hidden_tiles() + tile) *
            intermediate_padded;

@@ -6,7 +6,8 @@
 
 #include "kernels/inputs/parallel.h"
 #include "model/numerics/bf16.h"
-#include "model/numerics/fp4.h"
+#include "model/numerics/e8m0.h"
+#include "model/numerics/encode.h"
 #include "model/numerics/fp8.h"
 #include "model/support/sim_error.h"
 
@@ -101,24 +102,24 @@ void PackFp8(LayerTensors& layer, const DenseExperts& experts, int e) {
   }
 }
 
-// Quantises the block of 8 partitions x 4 lanes and stores its eight words and its scale. The word
-// of partition j lies at words[j * stride].
+// Quantises a scale group and stores its words; returns its scale. The word of partition j lies at
+// words[j * stride].
 template <typename Word, typename Value>
-std::uint8_t PackBlock(WeightLayout layout, Word* words, std::size_t stride, const Value& value) {
+std::uint8_t PackGroup(WeightLayout layout, Word* words, std::size_t stride, const Value& value) {
   constexpr int kBits = 8 * sizeof(Word) / kLanes;
-  std::array<float, kBlockPartitions * kLanes> values;
-  for (int j = 0; j < kBlockPartitions; ++j) {
+  std::array<float, kGroupPartitions * kLanes> values;
+  for (int j = 0; j < kGroupPartitions; ++j) {
     for (int w = 0; w < kLanes; ++w)
       values[j * kLanes + w] = value(j, w);
   }
-  const MxBlock block = QuantizeBlock(values, layout);
-  for (int j = 0; j < kBlockPartitions; ++j) {
+  const PackedGroup group = QuantizeGroup(values, layout);
+  for (int j = 0; j < kGroupPartitions; ++j) {
     std::uint64_t word = 0;
     for (int w = 0; w < kLanes; ++w)
-      word |= std::uint64_t{block.codes[j * kLanes + w]} << (kBits * w);
+      word |= std::uint64_t{group.codes[j * kLanes + w]} << (kBits * w);
     words[j * stride] = static_cast<Word>(word);
   }
-  return block.scale;
+  return group.scale;
 }
 
 template <typename Word>
@@ -128,14 +129,14 @@ void PackMx(LayerTensors& layer, const DenseExperts& experts, int e) {
   const auto gate_up_scale = layer.gate_up_scale->words<std::uint8_t>();
   const std::size_t gate_up_stride = s.GateUpRow(kPartitions, 0, 1, 0, 0);
   for (int row = 0; row < kScaleRows; ++row) {
-    const int p = row * kBlockPartitions;
+    const int p = row * kGroupPartitions;
     for (int half = 0; half < 2; ++half) {
       const Matrix matrix(half == 0 ? experts.gate : experts.up, e, s.intermediate, s.hidden);
       for (int tile = 0; tile < s.hidden_tiles(); ++tile) {
         Word* words = &gate_up[s.GateUpRow(kPartitions, e, p, half, tile)];
         std::uint8_t* scales = &gate_up_scale[s.GateUpRow(kScaleRows, e, row, half, tile)];
         for (int i = 0; i < s.intermediate_padded; ++i) {
-          scales[i] = PackBlock(layer.layout, words + i, gate_up_stride, [&](int j, int w) {
+          scales[i] = PackGroup(layer.layout, words + i, gate_up_stride, [&](int j, int w) {
             return matrix(i, s.HiddenOf(p + j, tile, w));
           });
         }
@@ -147,12 +148,12 @@ void PackMx(LayerTensors& layer, const DenseExperts& experts, int e) {
   const auto down_scale = layer.down_scale->words<std::uint8_t>();
   const std::size_t down_stride = s.DownRow(kPartitions, 0, 1, 0);
   for (int row = 0; row < kScaleRows; ++row) {
-    const int p = row * kBlockPartitions;
+    const int p = row * kGroupPartitions;
     for (int tile = 0; tile < s.intermediate_tiles(); ++tile) {
       Word* words = &down[s.DownRow(kPartitions, e, p, tile)];
       std::uint8_t* scales = &down_scale[s.DownRow(kScaleRows, e, row, tile)];
       for (int h = 0; h < s.hidden_padded; ++h) {
-        scales[h] = PackBlock(layer.layout, words + h, down_stride, [&](int j, int w) {
+        scales[h] = PackGroup(layer.layout, words + h, down_stride, [&](int j, int w) {
           return matrix(h, s.IntermediateOf(p + j, tile, w));
         });
       }
@@ -162,26 +163,18 @@ void PackMx(LayerTensors& layer, const DenseExperts& experts, int e) {
 
 }  // namespace
 
-MxBlock QuantizeBlock(std::span<const float> values, WeightLayout layout) {
+PackedGroup QuantizeGroup(std::span<const float> values, WeightLayout layout) {
   float largest = 0;
   for (const float value : values)
     largest = std::max(largest, std::abs(value));
-  // Largest exponent of a code under the rule: the OCP floor rule for e2m1, one less than emax for
-  // fp8.
-  const int code_exponent = layout == WeightLayout::kMxfp4       ? 2
-                            : layout == WeightLayout::kMxfp8E4M3 ? 7
-                                                                 : 14;
-  const int exponent =
-      largest == 0 ? -127 : std::clamp(std::ilogb(largest) - code_exponent, -127, 127);
-  MxBlock block{.scale = static_cast<std::uint8_t>(exponent + 127)};
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    const float scaled = static_cast<float>(std::ldexp(double{values[k]}, -exponent));
-    block.codes[k] = layout == WeightLayout::kMxfp4 ? Fp4E2M1Fn::RoundFrom(scaled).bits()
-                     : layout == WeightLayout::kMxfp8E4M3
-                         ? Fp8E4M3Fn::RoundFrom(scaled, Saturate::kYes).bits()
-                         : Fp8E5M2::RoundFrom(scaled, Saturate::kYes).bits();
-  }
-  return block;
+  // The OCP floor rule for e2m1, one binade of room for fp8.
+  const DType words = WeightDType(layout);
+  const int headroom = LargestExponent(words) - (layout == WeightLayout::kMxfp4 ? 0 : 1);
+  const E8M0 scale = E8M0::ForLargest(largest, headroom);
+  PackedGroup group{.scale = scale.bits()};
+  for (std::size_t k = 0; k < values.size(); ++k)
+    group.codes[k] = EncodeLane(words, values[k] * scale.Inverse());
+  return group;
 }
 
 void PackDenseWeights(LayerTensors& layer, const DenseExperts& experts) {

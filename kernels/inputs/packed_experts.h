@@ -5,7 +5,7 @@
 //   gate_up_scale, down_scale                 MX: E8M0; fp8: fp32
 //   gate_up_bias, down_bias                   bf16, where the layer has them, up_offset included
 //
-// Shapes are the padded ones of layer_shape.h. A block of 32 elements lies across partitions and
+// Shapes are the padded ones of layer_shape.h. A scale group lies across partitions and
 // lanes there, so another layout could not keep its scales.
 #pragma once
 

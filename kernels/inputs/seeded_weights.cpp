@@ -10,7 +10,7 @@
 #include "kernels/inputs/parallel.h"
 #include "kernels/inputs/random.h"
 #include "model/numerics/bf16.h"
-#include "model/numerics/fp4.h"
+#include "model/numerics/encode.h"
 #include "model/numerics/fp8.h"
 
 namespace bwmm::inputs {
@@ -58,17 +58,14 @@ double CodeSigma(WeightLayout layout) {
 
 std::uint8_t EncodeCode(WeightLayout layout, double value) {
   const float v = static_cast<float>(value);
-  if (layout == WeightLayout::kMxfp4)
-    return Fp4E2M1Fn::RoundFrom(v).bits();
-  if (layout == WeightLayout::kMxfp8E5M2)
-    return Fp8E5M2::RoundFrom(v, Saturate::kYes).bits();
+  if (layout != WeightLayout::kFp8)
+    return EncodeLane(WeightDType(layout), v);
   // Up to 240 the codes mean the same in e4m3fn and in gen3's e4m3.
-  const float limit = layout == WeightLayout::kFp8 ? 240.0f : 448.0f;
-  return Fp8E4M3Fn::RoundFrom(std::clamp(v, -limit, limit), Saturate::kYes).bits();
+  return Fp8E4M3Fn::RoundFrom(std::clamp(v, -240.0f, 240.0f), Saturate::kYes).bits();
 }
 
 // Rows of x4 words and their scales. A lane whose contraction index is padding stays zero, and a
-// block of nothing but padding keeps the scale 0x00.
+// group of nothing but padding keeps the scale 0x00.
 template <typename Word>
 class MxFiller {
  public:
@@ -94,7 +91,7 @@ class MxFiller {
     for (int row = 0; row < kScaleRows; ++row) {
       for (int half = 0; half < 2; ++half) {
         for (int tile = 0; tile < shape.hidden_tiles(); ++tile) {
-          if (shape.HiddenOf(row * kBlockPartitions, tile, 0) < shape.hidden) {
+          if (shape.HiddenOf(row * kGroupPartitions, tile, 0) < shape.hidden) {
             FillScales(random, *layer_.gate_up_scale,
                        shape.GateUpRow(kScaleRows, expert, row, half, tile), shape.intermediate,
                        shape.hidden);
@@ -117,7 +114,7 @@ class MxFiller {
     }
     for (int row = 0; row < kScaleRows; ++row) {
       for (int tile = 0; tile < shape.intermediate_tiles(); ++tile) {
-        if (shape.IntermediateOf(row * kBlockPartitions, tile, 0) < shape.intermediate) {
+        if (shape.IntermediateOf(row * kGroupPartitions, tile, 0) < shape.intermediate) {
           FillScales(random, *layer_.down_scale, shape.DownRow(kScaleRows, expert, row, tile),
                      shape.hidden, shape.intermediate);
         }

@@ -8,7 +8,7 @@
 
 namespace bwmm::inputs {
 
-// Codes are drawn from the quantised normal distribution; a block's scale is the power of two that
+// Codes are drawn from the quantised normal distribution; a group's scale is the power of two that
 // gives the weights variance 1 / fan-in, or a neighbour of it. The tensors come in zeroed and keep
 // their zeros in the padding. Every expert has its own random stream.
 void FillSeededWeights(LayerTensors& layer, std::uint64_t seed);

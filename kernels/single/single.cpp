@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/numerics/scale_group.h"
+
 namespace bwmm::kernels {
 
 using lang::HbmTensor;
@@ -13,26 +15,24 @@ using lang::View;
 
 namespace {
 
-constexpr std::int64_t kBank = 512;      // fp32 columns of a PSUM bank
-constexpr std::int64_t kPassRows = 128;  // partitions of a pass
-
-// One scale row per 8 partitions, four at the start of each 32-partition quadrant.
-template <typename Copy>
-void ForEachQuadrant(std::int64_t scale_rows, const Copy& copy) {
-  for (std::int64_t row = 0; row < scale_rows; row += 4)
-    copy(row, std::min<std::int64_t>(4, scale_rows - row));
-}
+constexpr std::int64_t kBank = 512;  // fp32 columns of a PSUM bank
+constexpr std::int64_t kPassRows = kTilePartitions;
 
 void StoreScales(lang::Core& nki, const View& out, const View& scales) {
-  ForEachQuadrant(out.size(0), [&](std::int64_t row, std::int64_t count) {
-    nki.dma_copy(out.Slice(0, row, count), scales.Slice(0, row * 8, count));
+  kMxGroup.ForEachScaleRun(scales.size(0), [&](const ScaleRun& run) {
+    nki.dma_copy(out.Slice(0, run.row, run.count), scales.Slice(0, run.partition, run.count));
   });
 }
 
 void LoadScales(lang::Core& nki, const View& scales, const View& in) {
-  ForEachQuadrant(in.size(0), [&](std::int64_t row, std::int64_t count) {
-    nki.dma_copy(scales.Slice(0, row * 8, count), in.Slice(0, row, count));
+  kMxGroup.ForEachScaleRun(scales.size(0), [&](const ScaleRun& run) {
+    nki.dma_copy(scales.Slice(0, run.partition, run.count), in.Slice(0, run.row, run.count));
   });
+}
+
+// Scale rows in HBM of `count` partitions from `first` on.
+View ScalesOf(const HbmTensor& scales, std::int64_t first, std::int64_t count) {
+  return scales.At().Slice(0, first / kMxGroup.rows, count / kMxGroup.rows);
 }
 
 // What one pass needs of an operand.
@@ -62,7 +62,7 @@ class Operand {
     nki_.dma_copy(loaded.data, args_.tensor.At().Slice(0, first, count));
     if (args_.scales) {
       loaded.scales.emplace(nki_.Sbuf(name + ".scale", DType::kE8M0, count, {args_.columns()}));
-      LoadScales(nki_, *loaded.scales, args_.scales->At().Slice(0, first / 8, count / 8));
+      LoadScales(nki_, *loaded.scales, ScalesOf(*args_.scales, first, count));
     }
     loaded_.push_back(std::move(loaded));
   }
@@ -78,22 +78,24 @@ class Operand {
   void StoreScaleCodes() const {
     for (std::int64_t pass = 0; args_.online && pass < passes(); ++pass) {
       const View& scales = *loaded_[pass].scales;
-      StoreScales(nki_,
-                  args_.online->scales.At().Slice(0, pass * kPassRows / 8, scales.size(0) / 8),
-                  scales);
+      StoreScales(nki_, ScalesOf(args_.online->scales, pass * kPassRows, scales.size(0)), scales);
     }
   }
 
  private:
   // Of the operand, over all passes.
-  std::int64_t partitions() const { return args_.tensor.shape[0] / (args_.online ? 4 : 1); }
+  std::int64_t partitions() const {
+    return args_.tensor.shape[0] / (args_.online ? kMxGroup.lanes : 1);
+  }
 
   void LoadQuantized(const std::string& name, std::int64_t first, int count) {
     const HbmTensor& source = args_.tensor;
     const std::int64_t columns = args_.columns();
-    const Tile lanes = nki_.Sbuf(name + ".lanes", source.dtype, count, {columns, 4});
-    for (int q = 0; q < 4; ++q)
-      nki_.dma_copy(lanes->Pick(2, q), source.At().Slice(0, 4 * first + q * count, count));
+    const Tile lanes = nki_.Sbuf(name + ".lanes", source.dtype, count, {columns, kMxGroup.lanes});
+    for (int q = 0; q < kMxGroup.lanes; ++q) {
+      const std::int64_t row = kMxGroup.lanes * first + q * count;
+      nki_.dma_copy(lanes->Pick(2, q), source.At().Slice(0, row, count));
+    }
     Pass result{nki_.Sbuf(name + ".x4", args_.online->words.dtype, count, {columns}),
                 nki_.Sbuf(name + ".scale", DType::kE8M0, count, {columns})};
     nki_.quantize_mx(result.data, *result.scales, lanes->Flat());
@@ -148,7 +150,7 @@ void SingleQuantize(isa::Sink& sink, const QuantizeArgs& args) {
     return;
   const int partitions = static_cast<int>(args.source.shape[0]);
   const std::int64_t columns = args.words.shape[1];
-  const Tile source = nki.Sbuf("source", args.source.dtype, partitions, {4 * columns});
+  const Tile source = nki.Sbuf("source", args.source.dtype, partitions, {kMxGroup.lanes * columns});
   const Tile words = nki.Sbuf("words", args.words.dtype, partitions, {columns});
   const Tile scales = nki.Sbuf("scales", DType::kE8M0, partitions, {columns});
   nki.dma_copy(source, args.source.At());

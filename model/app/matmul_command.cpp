@@ -9,6 +9,7 @@
 #include "model/app/single_run.h"
 #include "model/app/tensor_command.h"
 #include "model/app/tensor_io.h"
+#include "model/numerics/scale_group.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::app {
@@ -60,7 +61,8 @@ bool RunMatmul(const MatmulCommand& command) {
   if (IsX4(right) != mx)
     throw SimError("--moving-dtype: {}, allowed {} beside {}", NameOf(right),
                    mx ? "x4 types" : "types that are not x4", NameOf(left));
-  CheckSize("--k", command.k, mx ? 128 : 1, kMaxPasses * (mx ? 512 : 128));
+  CheckSize("--k", command.k, mx ? kQuadrantPartitions * kMxGroup.lanes : 1,
+            kMaxPasses * (mx ? kMxGroup.tile_elements() : kTilePartitions));
   CheckSize("--m", command.m, mx ? 2 : 1, 128);
   CheckSize("--n", command.n, 1, 4096);
   CheckMachineSettings(command.common);

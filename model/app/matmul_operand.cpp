@@ -6,6 +6,7 @@
 #include "kernels/single/quantize_ref.h"
 #include "model/app/single_run.h"
 #include "model/app/tensor_io.h"
+#include "model/numerics/scale_group.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::app {
@@ -51,21 +52,21 @@ void MatmulOperand::LoadX4() {
   }
   if (scales.empty())
     throw SimError("--{0} {1}: {2} words need --{0}-scales", name, tensor, NameOf(dtype));
-  tensor_ = Fitted(std::move(loaded), dtype, {k / 4, columns}, tensor);
+  tensor_ = Fitted(std::move(loaded), dtype, {kMxGroup.WordRows(k), columns}, tensor);
   tensor_.name = name;
   scales_ = Fitted(inputs::LoadTensor(inputs::ParseTensorSpec(scales), {DType::kE8M0}),
-                   DType::kE8M0, {k / 32, columns}, scales);
+                   DType::kE8M0, {kMxGroup.ScalesOf(k), columns}, scales);
   scales_->name = name + "_scales";
 }
 
 // Every fp4 code occurs; scales are within a factor of 4 of 1.
 void MatmulOperand::MakeWords() {
   const auto& [name, dtype, tensor, scales, k, columns, seed] = options_;
-  tensor_ = HostTensor::Zeros(name, dtype, {k / 4, columns});
+  tensor_ = HostTensor::Zeros(name, dtype, {kMxGroup.WordRows(k), columns});
   inputs::Random random(seed, name.size());
   for (std::uint16_t& word : tensor_.words<std::uint16_t>())
     word = static_cast<std::uint16_t>(random.Bits());
-  scales_ = HostTensor::Zeros(name + "_scales", DType::kE8M0, {k / 32, columns});
+  scales_ = HostTensor::Zeros(name + "_scales", DType::kE8M0, {kMxGroup.ScalesOf(k), columns});
   for (std::uint8_t& scale : scales_->words<std::uint8_t>())
     scale = static_cast<std::uint8_t>(125 + random.Bits() % 5);
 }
@@ -77,8 +78,10 @@ kernels::MatmulOperand MatmulOperand::Place(ops::Hbm& hbm, bool with_data) const
     placed.scales = PlaceInput(hbm, *scales_, with_data);
   if (online()) {
     placed.online = kernels::MatmulOperand::Online{
-        .words = PlaceOutput(hbm, name + "_words", dtype, {k / 4, columns}, with_data),
-        .scales = PlaceOutput(hbm, name + "_scales", DType::kE8M0, {k / 32, columns}, with_data)};
+        .words =
+            PlaceOutput(hbm, name + "_words", dtype, {kMxGroup.WordRows(k), columns}, with_data),
+        .scales = PlaceOutput(hbm, name + "_scales", DType::kE8M0, {kMxGroup.ScalesOf(k), columns},
+                              with_data)};
   }
   return placed;
 }

@@ -8,6 +8,7 @@
 #include "model/app/single_run.h"
 #include "model/app/tensor_command.h"
 #include "model/app/tensor_io.h"
+#include "model/numerics/scale_group.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::app {
@@ -18,20 +19,20 @@ bool RunQuantize(const QuantizeCommand& command) {
       DTypeOf("--target", command.target, {DType::kFp8E4M3FnX4, DType::kFp8E5M2X4});
   if (command.rule != "x2" && command.rule != "ocp")
     throw SimError("--rule {}: allowed x2, ocp", command.rule);
-  CheckSize("--partitions", command.partitions, 32, 128);
+  CheckSize("--partitions", command.partitions, kQuadrantPartitions, kTilePartitions);
   CheckSize("--columns", command.columns, 4, 16384);
   CheckMachineSettings(command.common);
   CheckOptions(command.common, {{"--output", command.output}, {"--scales", command.scales}},
                {TensorFile("--input", command.input)});
   const bool with_data = FidelityOf(command.common) != Fidelity::kTiming;
-  const std::int64_t p = command.partitions, columns = command.columns / 4;
+  const std::int64_t p = command.partitions, columns = command.columns / kMxGroup.lanes;
   const inputs::HostTensor input =
       TensorFrom("source", command.input, source, {p, 4 * columns}, command.common.seed);
   ops::Hbm hbm;
   const kernels::QuantizeArgs args{
       .source = PlaceInput(hbm, input, with_data),
       .words = PlaceOutput(hbm, "words", target, {p, columns}, with_data),
-      .scales = PlaceOutput(hbm, "scales", DType::kE8M0, {p / 8, columns}, with_data),
+      .scales = PlaceOutput(hbm, "scales", DType::kE8M0, {p / kMxGroup.rows, columns}, with_data),
       .rule = command.rule == "x2" ? ScaleRule::kX2 : ScaleRule::kOcp};
   RunReport report = RunSingle(command.common, "quantize", hbm,
                                [&args](isa::Sink& sink) { kernels::SingleQuantize(sink, args); });

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/inputs/tensor_file.h"
+#include "model/numerics/scale_group.h"
 #include "model/support/sim_error.h"
 #include "model/support/write_file.h"
 
@@ -127,7 +128,7 @@ void TileDump::WriteOperand(const std::string& name, DType dtype,
   inputs::SaveTensor(folder_ / (name + ".npy"), TensorOf(name, dtype, rows, columns, words));
   if (!scales.empty())
     inputs::SaveTensor(folder_ / (name + "_scales.npy"),
-                       TensorOf(name, DType::kE8M0, rows / 8, columns, scales));
+                       TensorOf(name, DType::kE8M0, kMxGroup.ScaleRows(rows), columns, scales));
 }
 
 std::string TileDump::ReplayLine(const CommonOptions& common) const {

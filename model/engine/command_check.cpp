@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "model/numerics/scale_group.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::engine {
@@ -39,27 +40,27 @@ void RequireType(std::string_view command, std::uint32_t id, PeMode mode, DType 
 
 }  // namespace
 
-void CommandCheck::Accept(const LoadStationary& command) {
+void CommandCheck::Accept(const LoadCommand& command) {
   constexpr std::string_view kName = "LoadStationary";
   RequireRange(kName, command.id, "rows", command.rows, 1, config_.rows);
   RequireRange(kName, command.id, "cols", command.cols, 1, config_.cols);
   RequireType(kName, command.id, command.mode, command.dtype);
   const bool mx = command.mode == PeMode::kMx;
-  if (mx && command.rows % 8 != 0)
-    throw SimError("{} {}: rows is {}, MX mode needs a multiple of 8", kName, command.id,
-                   command.rows);
+  if (mx && !kMxGroup.IsWhole(command.rows))
+    throw SimError("{} {}: rows is {}, MX mode needs a multiple of {}", kName, command.id,
+                   command.rows, kMxGroup.rows);
   if (data_) {
     const std::size_t cols = command.cols;
     RequireSize(kName, command.id, "data", command.data.size(), command.rows * cols);
     RequireSize(kName, command.id, "scales", command.scales.size(),
-                mx ? command.rows / 8 * cols : 0);
+                mx ? kMxGroup.ScaleRows(command.rows) * cols : 0);
   }
   loaded_ = true;
   mode_ = command.mode;
   rows_ = command.rows;
 }
 
-void CommandCheck::Accept(const MultiplyMoving& command) {
+void CommandCheck::Accept(const MoveCommand& command) {
   constexpr std::string_view kName = "MultiplyMoving";
   if (!loaded_)
     throw SimError("{} {}: no stationary operand was loaded before it", kName, command.id);
@@ -89,7 +90,7 @@ void CommandCheck::Accept(const MultiplyMoving& command) {
     const std::size_t n = command.n;
     RequireSize(kName, command.id, "data", command.data.size(), command.rows * n);
     RequireSize(kName, command.id, "scales", command.scales.size(),
-                command.mode == PeMode::kMx ? command.rows / 8 * n : 0);
+                command.mode == PeMode::kMx ? kMxGroup.ScaleRows(command.rows) * n : 0);
   }
 }
 

@@ -11,8 +11,8 @@ class CommandCheck {
   // `data`: commands carry operand data (false in a timing-only engine).
   CommandCheck(const TensorEngineConfig& config, bool data) : config_(config), data_(data) {}
 
-  void Accept(const LoadStationary& command);
-  void Accept(const MultiplyMoving& command);
+  void Accept(const LoadCommand& command);
+  void Accept(const MoveCommand& command);
 
  private:
   TensorEngineConfig config_;

@@ -10,7 +10,7 @@ constexpr int kEntryEdges = 1;   // from the skew buffer into row 0
 
 }  // namespace
 
-CommandTimes EngineSchedule::Accept(const LoadStationary& command, Cycle pushed) {
+CommandTimes EngineSchedule::Accept(const LoadCommand& command, Cycle pushed) {
   CommandTimes times;
   times.popped = std::max({pushed, pop_free_, load_slot_free_});
   times.started = std::max({times.popped + 1, load_port_free_, last_move_start_});
@@ -22,7 +22,7 @@ CommandTimes EngineSchedule::Accept(const LoadStationary& command, Cycle pushed)
   return times;
 }
 
-CommandTimes EngineSchedule::Accept(const MultiplyMoving& command, Cycle pushed) {
+CommandTimes EngineSchedule::Accept(const MoveCommand& command, Cycle pushed) {
   CommandTimes times;
   times.popped = std::max({pushed, pop_free_, move_slot_free_});
   times.started = std::max({times.popped + 1, move_port_free_, load_port_free_});

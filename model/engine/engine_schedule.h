@@ -23,8 +23,8 @@ class EngineSchedule {
   explicit EngineSchedule(const TensorEngineConfig& config) : config_(config) {}
 
   // `pushed` is the first edge that can see the command.
-  CommandTimes Accept(const LoadStationary& command, Cycle pushed);
-  CommandTimes Accept(const MultiplyMoving& command, Cycle pushed);
+  CommandTimes Accept(const LoadCommand& command, Cycle pushed);
+  CommandTimes Accept(const MoveCommand& command, Cycle pushed);
 
  private:
   TensorEngineConfig config_;

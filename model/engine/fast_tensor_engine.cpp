@@ -34,7 +34,7 @@ bool FastTensorEngine::CanPush() const {
   return pops_.size() < static_cast<std::size_t>(config_.queue_depth);
 }
 
-void FastTensorEngine::Push(LoadStationary command) {
+void FastTensorEngine::Push(LoadCommand command) {
   Check(CanPush(), "a command is pushed only when the queue has room");
   check_.Accept(command);
   const CommandTimes times = schedule_.Accept(command, cycle_);
@@ -45,7 +45,7 @@ void FastTensorEngine::Push(LoadStationary command) {
     in_flight_.emplace_back(std::move(command));
 }
 
-void FastTensorEngine::Push(MultiplyMoving command) {
+void FastTensorEngine::Push(MoveCommand command) {
   Check(CanPush(), "a command is pushed only when the queue has room");
   check_.Accept(command);
   const CommandTimes times = schedule_.Accept(command, cycle_);
@@ -77,7 +77,7 @@ void FastTensorEngine::AdvanceTo(Cycle cycle) {
     events_.pop_back();
   }
   while (!in_flight_.empty()) {
-    if (auto* load = std::get_if<LoadStationary>(&in_flight_.front())) {
+    if (auto* load = std::get_if<LoadCommand>(&in_flight_.front())) {
       stationary_ = std::move(*load);
     } else {
       const auto& move = std::get<PendingMove>(in_flight_.front());
@@ -110,9 +110,9 @@ void FastTensorEngine::Schedule(std::uint32_t id, EventKind kind, Cycle cycle) {
   std::push_heap(events_.begin(), events_.end(), Later);
 }
 
-void FastTensorEngine::Finish(const MultiplyMoving& command) {
+void FastTensorEngine::Finish(const MoveCommand& command) {
   const int cols = stationary_.cols;
-  const bool moved = command.mode == PeMode::kTranspose;
+  const bool transpose = command.mode == PeMode::kTranspose;
   std::vector<float> out;
   if (command.mode == PeMode::kOrdinary) {
     out.resize(std::size_t{1} * command.n * cols);
@@ -128,11 +128,13 @@ void FastTensorEngine::Finish(const MultiplyMoving& command) {
   std::vector<std::uint32_t> row(cols);
   for (int n = 0; n < command.n; ++n) {
     for (int c = 0; c < cols; ++c)
-      row[c] = moved ? stationary_.data[std::size_t{1} * n * cols + c]
-                     : std::bit_cast<std::uint32_t>(out[std::size_t{1} * n * cols + c]);
+      row[c] = transpose ? stationary_.data[std::size_t{1} * n * cols + c]
+                         : std::bit_cast<std::uint32_t>(out[std::size_t{1} * n * cols + c]);
     const int address = command.psum_address + n * (half ? 1 : 2);
-    const ops::PsumRowWrite write = {
-        .half = half, .which = address % 2, .accumulate = command.accumulate, .moved = moved};
+    const ops::PsumRowWrite write = {.half = half,
+                                     .which = address % 2,
+                                     .accumulate = command.accumulate,
+                                     .transpose = transpose};
     ops::WritePsumRow(write, row.data(), cols,
                       psum_.data() + std::ptrdiff_t{address / 2} * config_.cols);
   }

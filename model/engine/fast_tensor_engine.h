@@ -1,7 +1,7 @@
 // The TensorEngine in C++: event cycles from EngineSchedule, bits from model/ops.
 //
 //   Push --> [ schedule ] --> events
-//       \--> in order, at the written edge: Matmul, MatmulMx or move --> PSUM
+//       \--> in order, at the written edge: Matmul, MatmulMx or transpose --> PSUM
 //
 // With `compute` off it is the timing-only engine: commands carry no data, PSUM is not computed,
 // the events are the same. The RTL twin is rtl/core/tensor_engine.sv.
@@ -24,8 +24,8 @@ class FastTensorEngine final : public TensorEngine {
   FastTensorEngine(const TensorEngineConfig& config, Compute compute);
 
   bool CanPush() const override;
-  void Push(LoadStationary command) override;
-  void Push(MultiplyMoving command) override;
+  void Push(LoadCommand command) override;
+  void Push(MoveCommand command) override;
   Cycle cycle() const override { return cycle_; }
   std::optional<Cycle> NextEventCycle() const override;
   void AdvanceTo(Cycle cycle) override;
@@ -36,11 +36,11 @@ class FastTensorEngine final : public TensorEngine {
  private:
   struct PendingMove {
     Cycle written = 0;
-    MultiplyMoving command;
+    MoveCommand command;
   };
 
   void Schedule(std::uint32_t id, EventKind kind, Cycle cycle);
-  void Finish(const MultiplyMoving& command);
+  void Finish(const MoveCommand& command);
 
   const TensorEngineConfig config_;
   const bool compute_;
@@ -51,8 +51,8 @@ class FastTensorEngine final : public TensorEngine {
   std::vector<Event> events_;    // heap, earliest on top
   std::vector<Event> happened_;  // since TakeEvents
   // Commands whose effect on PSUM is still to come, in order.
-  std::deque<std::variant<LoadStationary, PendingMove>> in_flight_;
-  LoadStationary stationary_;
+  std::deque<std::variant<LoadCommand, PendingMove>> in_flight_;
+  LoadCommand stationary_;
   std::vector<std::uint32_t> psum_;  // [psum_words][cols]
 };
 

@@ -21,7 +21,7 @@ struct QuantizeMxJob {
 
 struct QuantizeMxResult {
   std::vector<std::uint32_t> words;  // [rows][columns]
-  std::vector<std::uint8_t> scales;  // [rows / 8][columns], E8M0
+  std::vector<std::uint8_t> scales;  // [scale groups of rows][columns], E8M0
   std::uint64_t cycles = 0;          // first column in to last column out
 };
 

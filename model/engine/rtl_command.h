@@ -50,7 +50,7 @@ inline std::uint8_t RtlFormatOf(PeMode mode, DType dtype) {
 }
 
 template <typename Model>
-void DriveCommand(const std::variant<LoadStationary, MultiplyMoving>& command, Model& model) {
+void DriveCommand(const std::variant<LoadCommand, MoveCommand>& command, Model& model) {
   std::visit(
       [&model](const auto& fields) {
         model.command_id_i = fields.id;
@@ -59,8 +59,8 @@ void DriveCommand(const std::variant<LoadStationary, MultiplyMoving>& command, M
         model.command_rows_i = static_cast<std::uint16_t>(fields.rows);
       },
       command);
-  const auto* load = std::get_if<LoadStationary>(&command);
-  const auto* move = std::get_if<MultiplyMoving>(&command);
+  const auto* load = std::get_if<LoadCommand>(&command);
+  const auto* move = std::get_if<MoveCommand>(&command);
   model.command_is_move_i = move != nullptr;
   model.command_cols_i = static_cast<std::uint16_t>(load != nullptr ? load->cols : 0);
   if (move == nullptr)

@@ -6,6 +6,7 @@
 #include "VQuantizeMx.h"
 #include "model/engine/make_engines.h"
 #include "model/engine/quantize_mx_job.h"
+#include "model/numerics/scale_group.h"
 
 namespace bwmm::engine {
 namespace {
@@ -25,7 +26,7 @@ class RtlQuantizeMx final : public QuantizeMxEngine {
     CheckQuantizeMxJob(job);
     QuantizeMxResult result;
     result.words.resize(std::size_t{1} * job.rows * job.columns);
-    result.scales.resize(std::size_t{1} * (job.rows / 8) * job.columns);
+    result.scales.resize(std::size_t{1} * kMxGroup.ScaleRows(job.rows) * job.columns);
     model_->source_fp16_i = job.source == DType::kFp16;
     model_->target_e5m2_i = job.target == DType::kFp8E5M2X4;
     model_->rule_ocp_i = job.rule == ScaleRule::kOcp;
@@ -54,16 +55,16 @@ class RtlQuantizeMx final : public QuantizeMxEngine {
 
   void DriveColumn(const QuantizeMxJob& job, int column) {
     for (int row = 0; row < job.rows; ++row) {
-      for (int lane = 0; lane < 4; ++lane)
-        model_->data_i[4 * row + lane] =
-            job.data[(std::size_t{1} * row * job.columns + column) * 4 + lane];
+      for (int lane = 0; lane < kMxGroup.lanes; ++lane)
+        model_->data_i[kMxGroup.lanes * row + lane] =
+            job.data[(std::size_t{1} * row * job.columns + column) * kMxGroup.lanes + lane];
     }
   }
 
   void StoreColumn(const QuantizeMxJob& job, int column, QuantizeMxResult& result) const {
     for (int row = 0; row < job.rows; ++row)
       result.words[std::size_t{1} * row * job.columns + column] = model_->words_o[row];
-    for (int group = 0; group < job.rows / 8; ++group)
+    for (int group = 0; group < kMxGroup.ScaleRows(job.rows); ++group)
       result.scales[std::size_t{1} * group * job.columns + column] = model_->scales_o[group];
   }
 

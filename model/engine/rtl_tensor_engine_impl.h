@@ -46,13 +46,13 @@ class RtlTensorEngine : public TensorEngine {
     return queue_.size() < static_cast<std::size_t>(config_.queue_depth);
   }
 
-  void Push(LoadStationary command) override {
+  void Push(LoadCommand command) override {
     Check(CanPush(), "a command is pushed only when the queue has room");
     check_.Accept(command);
     queue_.emplace_back(std::move(command));
   }
 
-  void Push(MultiplyMoving command) override {
+  void Push(MoveCommand command) override {
     Check(CanPush(), "a command is pushed only when the queue has room");
     check_.Accept(command);
     queue_.emplace_back(std::move(command));
@@ -100,7 +100,7 @@ class RtlTensorEngine : public TensorEngine {
   virtual void AfterClock(bool /*high*/) {}
 
  private:
-  using Command = std::variant<LoadStationary, MultiplyMoving>;
+  using Command = std::variant<LoadCommand, MoveCommand>;
 
   bool idle() const { return queue_.empty() && !model_->busy_o; }
 
@@ -146,11 +146,11 @@ class RtlTensorEngine : public TensorEngine {
     ++cycle_;
   }
 
-  void Accepted(LoadStationary command) { loads_.push_back(std::move(command)); }
-  void Accepted(MultiplyMoving command) { moves_.push_back(std::move(command)); }
+  void Accepted(LoadCommand command) { loads_.push_back(std::move(command)); }
+  void Accepted(MoveCommand command) { moves_.push_back(std::move(command)); }
 
   void TakeLoad() {
-    const LoadStationary& load = loads_.front();
+    const LoadCommand& load = loads_.front();
     Check(load.id == model_->load_id_o, "loads are taken in the order they were accepted");
     const int first = model_->load_index_o;
     const int count = std::min(4, load.cols - first);
@@ -174,7 +174,7 @@ class RtlTensorEngine : public TensorEngine {
   }
 
   void TakeMove() {
-    const MultiplyMoving& move = moves_.front();
+    const MoveCommand& move = moves_.front();
     Check(move.id == model_->move_id_o, "moves are taken in the order they were accepted");
     const int index = model_->move_index_o;
     if (move.mode != PeMode::kTranspose) {
@@ -202,8 +202,8 @@ class RtlTensorEngine : public TensorEngine {
   Cycle cycle_ = 0;
   std::deque<Command> queue_;
   // Accepted and not yet wholly taken: one on the port, one in the slot.
-  std::deque<LoadStationary> loads_;
-  std::deque<MultiplyMoving> moves_;
+  std::deque<LoadCommand> loads_;
+  std::deque<MoveCommand> moves_;
   std::vector<Event> happened_;
 };
 

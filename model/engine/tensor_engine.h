@@ -34,20 +34,20 @@ struct TensorEngineConfig {
 };
 
 // Loads the stationary operand [rows, cols] into the shadow weights, 4 columns per cycle.
-struct LoadStationary {
+struct LoadCommand {
   std::uint32_t id = 0;
   PeMode mode = PeMode::kOrdinary;
   DType dtype = DType::kBf16;  // element type; x4 in MX mode; transpose: any 1, 2 or 4-byte type
-  int rows = 0;                // K; a multiple of 8 in MX mode
+  int rows = 0;                // K; whole scale groups in MX mode
   int cols = 0;                // M
   std::vector<std::uint32_t> data;   // [rows][cols], raw bits in the low end of each word
-  std::vector<std::uint8_t> scales;  // MX: [rows / 8][cols], E8M0
+  std::vector<std::uint8_t> scales;  // MX: [scale groups][cols], E8M0
 };
 
 // Streams the moving operand [rows, n] and writes n PSUM rows of `cols` words, where `cols` is M of
 // the stationary operand in use. In transpose mode there is no data: the engine feeds an identity
 // and n must equal the stationary operand's rows.
-struct MultiplyMoving {
+struct MoveCommand {
   std::uint32_t id = 0;
   PeMode mode = PeMode::kOrdinary;
   DType dtype = DType::kBf16;
@@ -59,7 +59,7 @@ struct MultiplyMoving {
   DType psum_dtype = DType::kFp32;   // fp32 or bf16; transpose: any 2 or 4-byte type
   bool accumulate = false;           // transpose never accumulates
   std::vector<std::uint32_t> data;   // [rows][n]
-  std::vector<std::uint8_t> scales;  // MX: [rows / 8][n], E8M0
+  std::vector<std::uint8_t> scales;  // MX: [scale groups][n], E8M0
 };
 
 enum class EventKind : std::uint8_t {
@@ -81,8 +81,8 @@ class TensorEngine {
   virtual ~TensorEngine() = default;
 
   virtual bool CanPush() const = 0;  // the command queue has room
-  virtual void Push(LoadStationary command) = 0;
-  virtual void Push(MultiplyMoving command) = 0;
+  virtual void Push(LoadCommand command) = 0;
+  virtual void Push(MoveCommand command) = 0;
 
   virtual Cycle cycle() const = 0;
   // The next edge at which an event can happen or the queue can free a place; none when idle. A

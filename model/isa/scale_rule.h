@@ -1,4 +1,4 @@
-// How quantize_mx picks the E8M0 scale X of a 32-element block with largest magnitude amax.
+// How quantize_mx picks the E8M0 scale X of a scale group with largest magnitude amax.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/isa/text.h"
+#include "model/numerics/scale_group.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::isa {
@@ -324,6 +325,11 @@ class Validator {
   // The scale of x4 words `data`: quadrant layout, one byte per word of a row.
   void Scale(const Operand& scale, const Operand& data) const {
     Require(scale.memory == Memory::kSbuf, "a scale must be in SBUF", scale);
+    const ScaleGroup* group = FindScaleGroup(data.dtype, scale.dtype);
+    Require(group == nullptr || group == &kMxGroup,
+            fmt::format("the scale groups of the PE array and of quantize_mx are {}, not {}",
+                        kMxGroup.name, group == nullptr ? "" : group->name),
+            scale);
     Require(scale.dtype == DType::kE8M0 || scale.dtype == DType::kUint8,
             "a scale must be float8_e8m0fnu or uint8", scale);
     Require(scale.partition % 32 % 4 == 0 && scale.partition % 32 <= 12,

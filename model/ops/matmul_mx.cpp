@@ -51,7 +51,7 @@ void AccumulateGroup(const MxOperand& w, int column, const MxOperand& x, int g,
 void MatmulMx(DType w_type, const std::uint32_t* w, const std::uint8_t* w_scale, DType x_type,
               const std::uint32_t* x, const std::uint8_t* x_scale, int k, int m, int n,
               float* out) {
-  Check(k % kGroupRows == 0, "an MX matmul has whole scale groups");
+  Check(kMxGroup.IsWhole(k), "an MX matmul has whole scale groups");
   const int stride = (m + kTileColumns - 1) / kTileColumns * kTileColumns;
   const MxOperand w_values(w_type, w, w_scale, k, m, 0, m, stride);
   for (int row = 0; row < n; row += kTileRows) {
@@ -65,7 +65,7 @@ void MatmulMx(DType w_type, const std::uint32_t* w, const std::uint8_t* w_scale,
     }
     for (int column = 0; column < m; column += kTileColumns) {
       float p[kTileRows][kTileColumns] = {};
-      for (int g = 0; g < k / kGroupRows; ++g)
+      for (int g = 0; g < kMxGroup.ScaleRows(k); ++g)
         AccumulateGroup(w_values, column, x_values, g, p);
       for (int r = 0; r < rows; ++r) {
         float* out_row = out + static_cast<std::ptrdiff_t>(row + r) * m + column;

@@ -16,10 +16,10 @@ constexpr std::uint8_t kE2M1Span = 4;   // 2^-1 to below 2^3
 MxOperand::MxOperand(DType type, const std::uint32_t* words, const std::uint8_t* scales, int k,
                      int columns, int first, int count, int stride_in)
     : stride(stride_in),
-      values(static_cast<std::size_t>(k) * 4 * stride_in),
-      scale(static_cast<std::size_t>(k / kGroupRows) * stride_in, 1.0),
+      values(static_cast<std::size_t>(k) * kGroupLanes * stride_in),
+      scale(static_cast<std::size_t>(kMxGroup.ScaleRows(k)) * stride_in, 1.0),
       span(scale.size()) {
-  for (int g = 0; g < k / kGroupRows; ++g) {
+  for (int g = 0; g < kMxGroup.ScaleRows(k); ++g) {
     for (int c = 0; c < count; ++c) {
       const std::uint8_t code = scales[static_cast<std::ptrdiff_t>(g) * columns + first + c];
       scale[static_cast<std::size_t>(g) * stride + c] = DecodeScale(code);
@@ -35,10 +35,10 @@ MxOperand::MxOperand(DType type, const std::uint32_t* words, const std::uint8_t*
   for (int row = 0; row < k; ++row) {
     if (row % kGroupRows == 0)
       std::fill(spans.begin(), spans.end(), ElementSpan());
-    double* lanes = values.data() + static_cast<std::size_t>(row) * 4 * stride;
+    double* lanes = values.data() + static_cast<std::size_t>(row) * kGroupLanes * stride;
     for (int c = 0; c < count; ++c) {
       const std::uint32_t word = words[static_cast<std::ptrdiff_t>(row) * columns + first + c];
-      for (int lane = 0; lane < 4; ++lane) {
+      for (int lane = 0; lane < kGroupLanes; ++lane) {
         const float value = decode.Lane(word, lane);
         lanes[lane * stride + c] = value;
         finite = finite && std::isfinite(value);
@@ -57,7 +57,7 @@ float ExactGroup(const MxOperand& w, int c, const MxOperand& x, int r, int g) {
   constexpr int kUnit = 16;  // the last place of an E5M2 subnormal is 2^-16
   __int128 sum = 0;
   for (int row = g * kGroupRows; row < (g + 1) * kGroupRows; ++row) {
-    for (int lane = 0; lane < 4; ++lane) {
+    for (int lane = 0; lane < kGroupLanes; ++lane) {
       const double a = std::ldexp(w.lanes(row)[lane * w.stride + c], kUnit);
       const double b = std::ldexp(x.lanes(row)[lane * x.stride + r], kUnit);
       sum += static_cast<__int128>(a) * static_cast<__int128>(b);

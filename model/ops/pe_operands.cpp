@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "model/numerics/scale_group.h"
 #include "model/support/check.h"
 #include "model/support/sim_error.h"
 
@@ -54,9 +55,10 @@ PeOperand GatherPeOperand(const isa::Operand& operand, const std::optional<isa::
     return result;
   Check(scale->contiguous_run() == scale->free_size() && scale->free_size() == result.columns,
         "an MX scale operand is dense and has one byte per x4 column");
-  result.scales.resize(std::size_t{1} * (result.rows / 8) * result.columns);
-  for (int g = 0; g < result.rows / 8; ++g) {
-    const int partition = scale->partition + 32 * (g / 4) + g % 4;
+  const int groups = kMxGroup.ScaleRows(result.rows);
+  result.scales.resize(std::size_t{1} * groups * result.columns);
+  for (int g = 0; g < groups; ++g) {
+    const int partition = scale->partition + kMxGroup.ScaleRowPartition(g);
     std::memcpy(&result.scales[std::size_t{1} * g * result.columns],
                 sbuf.At(partition, scale->offset, result.columns), result.columns);
   }

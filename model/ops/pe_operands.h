@@ -13,11 +13,10 @@ struct PeOperand {
   int rows = 0;                      // K, partitions
   int columns = 0;                   // M or N
   std::vector<std::uint32_t> data;   // [rows][columns], raw bits in the low end
-  std::vector<std::uint8_t> scales;  // MX: [rows / 8][columns]
+  std::vector<std::uint8_t> scales;  // MX: [groups of rows][columns]
 };
 
-// `scale` is in the quadrant layout: the scale of data partition p is in partition
-// 32 * (p / 32) + (p % 32) / 8 counted from the scale operand's first partition.
+// `scale` lies in the quadrants as kMxGroup says.
 PeOperand GatherPeOperand(const isa::Operand& operand, const std::optional<isa::Operand>& scale,
                           const Sbuf& sbuf);
 

@@ -26,7 +26,7 @@ void WritePsumRow(const PsumRowWrite& write, const std::uint32_t* row, int cols,
   const std::uint32_t keep = ~(0xffffU << shift);
   for (int c = 0; c < cols; ++c) {
     std::uint32_t half = row[c] & 0xffff;
-    if (!write.moved) {
+    if (!write.transpose) {
       const std::uint32_t old = (words[c] >> shift) << 16;
       half = RoundBf16(write.accumulate ? AddFp32(old, row[c]) : row[c]);
     }

@@ -2,7 +2,7 @@
 //
 //   fp32 row:  overwrite, or RNE(psum + row)
 //   bf16 row:  RNE to bf16, or widen, add in fp32, RNE to bf16 (at every accumulate)
-//   moved row: bits as they are (transpose mode)
+//   transpose row: bits as they are
 //
 // A NaN that arithmetic makes is 0x7fc00000 in fp32 and 0x7fc0 in bf16.
 #pragma once
@@ -22,10 +22,10 @@ struct PsumRowWrite {
   bool half = false;  // a 2-byte row: one half of each word
   int which = 0;      // 0 low half, 1 high half
   bool accumulate = false;
-  bool moved = false;  // transpose mode
+  bool transpose = false;  // bits as they are
 };
 
-// Applies one row of fp32 bits (or moved bits) to `words`, one word per column.
+// Applies one row of fp32 bits (or transposed bits) to `words`, one word per column.
 void WritePsumRow(const PsumRowWrite& write, const std::uint32_t* row, int cols,
                   std::uint32_t* words);
 

@@ -38,8 +38,8 @@ void PsumArray::WriteTransposed(int address, DType dtype, const std::uint32_t* d
   const bool half = SizeOf(dtype) == 2;
   for (int i = 0; i < k; ++i) {
     const int unit = address + (half ? i : 2 * i);
-    WritePsumRow({.half = half, .which = unit % 2, .moved = true}, data + std::size_t{1} * i * m, m,
-                 Row(unit / 2));
+    WritePsumRow({.half = half, .which = unit % 2, .transpose = true},
+                 data + std::size_t{1} * i * m, m, Row(unit / 2));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "model/numerics/scale_group.h"
 #include "model/ops/activation.h"
 #include "model/ops/alu.h"
 #include "model/ops/operand_view.h"
@@ -220,11 +221,13 @@ void Execute(const isa::QuantizeMx& op, CoreMemory& memory) {
   const int rows = static_cast<int>(op.src.partitions);
   const int columns = static_cast<int>(op.dst.free_size());
   Check(memory.quantize != nullptr, "a quantize_mx implementation is attached");
-  std::vector<std::uint16_t> data(static_cast<std::size_t>(rows) * columns * 4);
+  std::vector<std::uint16_t> data(static_cast<std::size_t>(rows) * columns * kMxGroup.lanes);
+  const std::size_t row = std::size_t{kMxGroup.lanes} * columns;
   for (int p = 0; p < rows; ++p)
-    std::memcpy(&data[std::size_t{4} * p * columns], src.Row(p), std::size_t{8} * columns);
+    std::memcpy(&data[p * row], src.Row(p), row * sizeof data[0]);
   std::vector<std::uint32_t> words(static_cast<std::size_t>(rows) * columns);
-  std::vector<std::uint8_t> scales(static_cast<std::size_t>(rows / 8) * columns);
+  const int groups = kMxGroup.ScaleRows(rows);
+  std::vector<std::uint8_t> scales(static_cast<std::size_t>(groups) * columns);
   memory.quantize(op.src.dtype, op.dst.dtype, op.rule, data.data(), rows, columns, words.data(),
                   scales.data());
   const RowCopy store_words(op.dst, DenseRow(op.dst));
@@ -233,8 +236,8 @@ void Execute(const isa::QuantizeMx& op, CoreMemory& memory) {
                 reinterpret_cast<const std::byte*>(&words[std::size_t{1} * p * columns]));
   }
   const RowCopy store_scales(op.dst_scale, DenseRow(op.dst_scale));
-  for (int g = 0; g < rows / 8; ++g) {
-    const int partition = op.dst_scale.partition + 32 * (g / 4) + g % 4;
+  for (int g = 0; g < groups; ++g) {
+    const int partition = op.dst_scale.partition + kMxGroup.ScaleRowPartition(g);
     store_scales(memory.sbuf.At(partition, op.dst_scale.offset, op.dst_scale.span_bytes()),
                  reinterpret_cast<const std::byte*>(&scales[std::size_t{1} * g * columns]));
   }

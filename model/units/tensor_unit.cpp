@@ -103,7 +103,7 @@ void TensorUnit::PushDue() {
 }
 
 void TensorUnit::Push(const isa::LoadStationary& instruction, std::uint32_t id) {
-  engine::LoadStationary command;
+  engine::LoadCommand command;
   command.id = id;
   command.mode = instruction.mode;
   command.dtype = instruction.stationary.dtype;
@@ -119,7 +119,7 @@ void TensorUnit::Push(const isa::LoadStationary& instruction, std::uint32_t id) 
 }
 
 void TensorUnit::Push(const isa::MultiplyMoving& instruction, std::uint32_t id) {
-  engine::MultiplyMoving command;
+  engine::MoveCommand command;
   command.id = id;
   command.mode = instruction.mode;
   command.dtype = instruction.moving.dtype;

@@ -3,11 +3,12 @@
 //   high * 2^16 + low --> [ 72-bit magnitude ] --> [ lzc ] --> [ * 2^exponent, round ] --> fp32
 //
 // The sum comes in two 64-bit halves because E5M2 x E5M2 needs 71 bits. `exponent` is
-// ss + sm - 254 minus the units of both formats: the sum counts 2^-9 (E4M3) or 2^-16 (E5M2) per
-// operand. Gradual underflow, overflow to Inf, an exactly zero sum gives +0, a 0xff scale NaN.
+// ss + sm - 2 SCALE_BIAS minus the units of both formats: the sum counts 2^-9 (E4M3) or 2^-16
+// (E5M2) per operand. Gradual underflow, overflow to Inf, an exactly zero sum gives +0, a NaN scale
+// NaN.
 //
 // Branch-free, because it runs over the columns of every eighth row.
-// Same answer as model/ops/matmul_mx.h; tb/mx/mx_dequant_tb.cpp compares.
+// Same answer as model/ops/matmul_mx.h; tb/pe/pe_arith_tb.cpp compares.
 
 package mx_dequant_pkg;
   import bwmm_pkg::*;
@@ -49,7 +50,7 @@ package mx_dequant_pkg;
     magnitude = (magnitude < 64'h8000_0000_0000_0000) ? magnitude << 1 : magnitude;
     magnitude = (magnitude >> 35) | (((magnitude & 64'h7_ffff_ffff) != 64'd0) ? 64'd1 : 64'd0);
     // magnitude now has its top bit at 28, so it is worth 2^(exponent - 153) per unit.
-    exponent = scale_sum - unit_exponent - 32'd254 + 32'd153 + 32'd35 - left +
+    exponent = scale_sum - unit_exponent - 32'd2 * SCALE_BIAS + 32'd153 + 32'd35 - left +
         (big ? 32'd8 : 32'd0);
     result = round_fp32(sign, exponent, magnitude[31:0]);
     result = (magnitude == 64'd0) ? 32'd0 : result;

@@ -1,12 +1,12 @@
-// quantize_mx: a column of Rows partitions x 4 elements per cycle, bf16 or fp16 in, fp8 x4 out with
-// one E8M0 scale per 8 partitions x 4 elements.
+// quantize_mx: a column of Rows partitions x 4 lanes per cycle, bf16 or fp16 in, fp8 x4 out with
+// one E8M0 scale per scale group.
 //
 //   data_i --> s1 [ decode, largest exponent ] --> s2 [ scale code ] --> s3 [ V / X, round ] -> out
 //
 // X = 2^(floor(log2 amax) - (emax - 1)), the `x2` rule, or one less of headroom (`ocp`), where
 // elements saturate. Dividing by a power of two is an exponent subtraction, so every element is
-// rounded once, to nearest even. A block without a leading bit above the smallest scale takes
-// scale 0x00; a block with Inf or NaN takes scale 0xff and codes 0x7f.
+// rounded once, to nearest even. A group without a leading bit above the smallest scale takes
+// scale 0x00; a group with Inf or NaN takes scale 0xff and codes 0x7f.
 //
 // Latency 3 edges, one column per edge, no back-pressure.
 // Same answer as model/ops/quantize_mx.h; tb/mx/quantize_mx_tb.cpp compares.
@@ -24,16 +24,15 @@ module quantize_mx
   input  logic        source_fp16_i,  // else bf16
   input  logic        target_e5m2_i,  // else e4m3fn
   input  logic        rule_ocp_i,     // else x2
-  input  logic [15:0] data_i [QUANTIZE_LANES*Rows],
+  input  logic [15:0] data_i [GROUP_LANES*Rows],
   // Column out
   output logic        out_valid_o,
   output logic [31:0] words_o  [Rows],
   output logic [7:0]  scales_o [Rows/GROUP_ROWS]
 );
 
-  localparam int unsigned ELEMENTS = QUANTIZE_LANES * Rows;
-  localparam int unsigned BLOCK = QUANTIZE_LANES * GROUP_ROWS;
-  localparam int unsigned BLOCKS = Rows / GROUP_ROWS;
+  localparam int unsigned ELEMENTS = GROUP_LANES * Rows;
+  localparam int unsigned GROUPS = Rows / GROUP_ROWS;
 
   typedef struct packed {
     logic valid;
@@ -43,8 +42,8 @@ module quantize_mx
 
   stage_t      s1_q, s2_q, s3_q;
   logic [31:0] s1_elements_d [ELEMENTS], s1_elements_q [ELEMENTS], s2_elements_q [ELEMENTS];
-  logic [31:0] s1_top_d [BLOCKS], s1_top_q [BLOCKS];  // largest exponent + 512; all ones: special
-  logic [7:0]  s2_scale_d [BLOCKS], s2_scale_q [BLOCKS], s3_scale_q [BLOCKS];
+  logic [31:0] s1_top_d [GROUPS], s1_top_q [GROUPS];  // largest exponent + 512; all ones: special
+  logic [7:0]  s2_scale_d [GROUPS], s2_scale_q [GROUPS], s3_scale_q [GROUPS];
   logic [31:0] s3_words_d [Rows], s3_words_q [Rows];
 
   /////////////////////////////////
@@ -55,14 +54,14 @@ module quantize_mx
     for (int unsigned i = 0; i < ELEMENTS; i++) begin
       s1_elements_d[i] = decode_scalar(source_fp16_i ? FmtFp16 : FmtBf16, {16'd0, data_i[i]});
     end
-    for (int unsigned b = 0; b < BLOCKS; b++) begin
-      s1_top_d[b] = 32'd0;
-      for (int unsigned i = 0; i < BLOCK; i++) begin
+    for (int unsigned g = 0; g < GROUPS; g++) begin
+      s1_top_d[g] = 32'd0;
+      for (int unsigned i = 0; i < GROUP_ELEMENTS; i++) begin
         logic [31:0] element;
         logic [31:0] exponent;
-        element = s1_elements_d[b*BLOCK+i];
+        element = s1_elements_d[g*GROUP_ELEMENTS+i];
         exponent = (element[23:22] != 2'd0) ? '1 : {22'd0, element[20:11]};
-        s1_top_d[b] = (exponent > s1_top_d[b]) ? exponent : s1_top_d[b];
+        s1_top_d[g] = (exponent > s1_top_d[g]) ? exponent : s1_top_d[g];
       end
     end
   end
@@ -73,12 +72,12 @@ module quantize_mx
 
   always_comb begin : choose_scale
     logic [31:0] headroom;
-    // emax - 1 or emax, on a code biased by 127 and an exponent biased by 512.
-    headroom = 32'd385 + (s1_q.e5m2 ? 32'd14 : 32'd7) + (s1_q.ocp ? 32'd1 : 32'd0);
-    for (int unsigned b = 0; b < BLOCKS; b++) begin
-      if (s1_top_q[b] == '1) s2_scale_d[b] = 8'hff;
-      else if (s1_top_q[b] < headroom) s2_scale_d[b] = 8'h00;
-      else s2_scale_d[b] = 8'(s1_top_q[b] - headroom);
+    // emax - 1 or emax, on a code biased by SCALE_BIAS and an exponent biased by 512.
+    headroom = 32'd512 - SCALE_BIAS + (s1_q.e5m2 ? 32'd14 : 32'd7) + (s1_q.ocp ? 32'd1 : 32'd0);
+    for (int unsigned g = 0; g < GROUPS; g++) begin
+      if (s1_top_q[g] == '1) s2_scale_d[g] = SCALE_NAN;
+      else if (s1_top_q[g] < headroom) s2_scale_d[g] = 8'h00;
+      else s2_scale_d[g] = 8'(s1_top_q[g] - headroom);
     end
   end
 
@@ -86,7 +85,7 @@ module quantize_mx
   // s3: elements //
   //////////////////
 
-  // RNE(element / 2^(scale - 127)) as an fp8 code, clamped to the largest finite one.
+  // RNE(element / 2^(scale - SCALE_BIAS)) as an fp8 code, clamped to the largest finite one.
   function automatic logic [7:0] quantize_element(input logic e5m2, input logic [7:0] scale,
                                                   input logic [31:0] element);
     logic [31:0] exponent;   // of the quotient, above the smallest normal one
@@ -96,7 +95,7 @@ module quantize_mx
     logic [31:0] half;
     logic [31:0] code;
     logic [31:0] largest;
-    exponent = {22'd0, element[20:11]} - 32'd512 + 32'd127 - {24'd0, scale} +
+    exponent = {22'd0, element[20:11]} - 32'd512 + SCALE_BIAS - {24'd0, scale} +
         (e5m2 ? 32'd14 : 32'd6);
     shift = (e5m2 ? 32'd8 : 32'd7) + (exponent[31] ? 32'd0 - exponent : 32'd0);
     shift = (shift > 32'd20) ? 32'd20 : shift;
@@ -107,15 +106,15 @@ module quantize_mx
         ((lost + {31'd0, kept[0]} > half) ? 32'd1 : 32'd0);
     largest = e5m2 ? 32'h7b : 32'h7e;
     code = (code > largest) ? largest : code;
-    return (scale == 8'hff) ? 8'h7f : {element[21], code[6:0]};
+    return (scale == SCALE_NAN) ? 8'h7f : {element[21], code[6:0]};
   endfunction
 
   always_comb begin : quantize_column
     for (int unsigned r = 0; r < Rows; r++) begin
       s3_words_d[r] = 32'd0;
-      for (int unsigned lane = 0; lane < QUANTIZE_LANES; lane++) begin
+      for (int unsigned lane = 0; lane < GROUP_LANES; lane++) begin
         s3_words_d[r] = s3_words_d[r] | (32'(quantize_element(
-            s2_q.e5m2, s2_scale_q[r/GROUP_ROWS], s2_elements_q[QUANTIZE_LANES*r+lane]))
+            s2_q.e5m2, s2_scale_q[r/GROUP_ROWS], s2_elements_q[GROUP_LANES*r+lane]))
             << (8 * lane));
       end
     end

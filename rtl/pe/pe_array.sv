@@ -217,14 +217,15 @@ module pe_array
       scale_w = active_scale[group][c];
       p[row+1][c] = add_fp32(p[row][c], dequantize(
           wide ? sum_high[row+1][c] : 64'd0, sum_low[row+1][c], scale_w + scale_x,
-          (scale_w == 32'hff) | (scale_x == 32'hff), units));
+          (scale_w == 32'(SCALE_NAN)) | (scale_x == 32'(SCALE_NAN)), units));
     end
     if (special_live[row+1]) begin
       for (c = 0; c < Cols; c++) begin
         scale_w = active_scale[group][c];
         flags = special[row+1][c];
         term = flags[1] ? FP32_INF : FP32_INF | 32'h8000_0000;
-        if (flags[2] || flags[1:0] == 2'd3 || scale_w == 32'hff || scale_x == 32'hff) begin
+        if (flags[2] || flags[1:0] == 2'd3 || scale_w == 32'(SCALE_NAN) ||
+            scale_x == 32'(SCALE_NAN)) begin
           term = FP32_NAN;
         end
         p[row+1][c] = (flags != 32'd0) ? add_fp32(p[row][c], term) : p[row+1][c];

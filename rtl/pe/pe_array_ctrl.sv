@@ -125,7 +125,7 @@ module pe_array_ctrl
     psum_token_o.last = move_o.last;
     psum_token_o.half = move_now.command.psum_half;
     psum_token_o.accumulate = move_now.command.accumulate;
-    psum_token_o.raw = move_now.command.mode == PeTranspose;
+    psum_token_o.transpose = move_now.command.mode == PeTranspose;
     psum_token_o.cols = move_now.cols;
     psum_token_o.address = move_now.command.psum_address +
         (move_now.command.psum_half ? move_o.index : move_o.index << 1);
@@ -151,7 +151,7 @@ module pe_array_ctrl
       hold_q <= '0;
       drain_q <= '0;
       head_q <= '0;
-      newest_fmt_q <= FmtRaw;
+      newest_fmt_q <= FmtTranspose;
       newest_cols_q <= '0;
       newest_unused_q <= 1'b0;
     end else if (enable_i) begin

@@ -4,7 +4,7 @@
 //                              ^----------------|
 //
 // fp32 accumulate is RNE(psum + column); a bf16 half widens, adds in fp32 and rounds to bf16 every
-// time. Transposed 2-byte rows are moved as they are. An address counts halves: word a / 2, half
+// time. Transposed 2-byte rows keep their bits. An address counts halves: word a / 2, half
 // a % 2 (low half first).
 //
 // One row per edge from the array, read, added and written in place (see pe_array for why the
@@ -55,7 +55,7 @@ module psum
         for (c = 0; c < Cols; c++) begin
           value = token_i.accumulate ? add_fp32((words[word][c] >> shift) << 16, row_i[c])
                                      : row_i[c];
-          value = token_i.raw ? row_i[c] & 32'h0000_ffff : round_bf16(value);
+          value = token_i.transpose ? row_i[c] & 32'h0000_ffff : round_bf16(value);
           words[word][c] = (c < cols) ? (words[word][c] & keep) | (value << shift)
                                       : words[word][c];
         end

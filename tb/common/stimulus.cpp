@@ -95,10 +95,10 @@ DType Stimulus::MxType() {
   return kTypes[Between(0, 2)];
 }
 
-engine::LoadStationary Stimulus::Load(std::uint32_t id, PeMode mode,
-                                      const engine::TensorEngineConfig& config) {
-  constexpr DType kMoved[] = {DType::kFp32, DType::kBf16, DType::kUint8};
-  engine::LoadStationary load;
+engine::LoadCommand Stimulus::Load(std::uint32_t id, PeMode mode,
+                                   const engine::TensorEngineConfig& config) {
+  constexpr DType kTransposed[] = {DType::kFp32, DType::kBf16, DType::kUint8};
+  engine::LoadCommand load;
   load.id = id;
   load.mode = mode;
   load.rows = OneIn(3) ? config.rows : Between(1, config.rows);
@@ -112,7 +112,7 @@ engine::LoadStationary Stimulus::Load(std::uint32_t id, PeMode mode,
     load.dtype = OrdinaryType();
     load.data = Elements(load.dtype, load.rows * load.cols);
   } else {
-    load.dtype = kMoved[Between(0, 2)];
+    load.dtype = kTransposed[Between(0, 2)];
     load.data.resize(std::size_t{1} * load.rows * load.cols);
     const std::uint32_t mask = static_cast<std::uint32_t>((1ULL << (8 * SizeOf(load.dtype))) - 1);
     for (std::uint32_t& element : load.data)
@@ -121,9 +121,9 @@ engine::LoadStationary Stimulus::Load(std::uint32_t id, PeMode mode,
   return load;
 }
 
-engine::MultiplyMoving Stimulus::Move(std::uint32_t id, const engine::LoadStationary& load,
-                                      int max_n, const engine::TensorEngineConfig& config) {
-  engine::MultiplyMoving move;
+engine::MoveCommand Stimulus::Move(std::uint32_t id, const engine::LoadCommand& load, int max_n,
+                                   const engine::TensorEngineConfig& config) {
+  engine::MoveCommand move;
   move.id = id;
   move.mode = load.mode;
   move.rows = load.rows;

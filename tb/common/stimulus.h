@@ -33,11 +33,10 @@ class Stimulus {
   DType OrdinaryType();
   DType MxType();
 
-  engine::LoadStationary Load(std::uint32_t id, PeMode mode,
-                              const engine::TensorEngineConfig& config);
+  engine::LoadCommand Load(std::uint32_t id, PeMode mode, const engine::TensorEngineConfig& config);
   // Fits `load`; at most `max_n` rows.
-  engine::MultiplyMoving Move(std::uint32_t id, const engine::LoadStationary& load, int max_n,
-                              const engine::TensorEngineConfig& config);
+  engine::MoveCommand Move(std::uint32_t id, const engine::LoadCommand& load, int max_n,
+                           const engine::TensorEngineConfig& config);
 
  private:
   std::uint32_t TinyLane(DType dtype);

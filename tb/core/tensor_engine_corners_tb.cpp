@@ -17,14 +17,14 @@ std::vector<std::vector<std::uint32_t>> RunOnRtl(TensorEngine& engine, PeMode mo
   const int m = static_cast<int>(columns.w.size());
   const int n = static_cast<int>(columns.x.size());
   const bool mx = mode == PeMode::kMx;
-  LoadStationary load;
+  LoadCommand load;
   load.id = 1;
   load.mode = mode;
   load.dtype = columns.w_type;
   load.rows = columns.rows;
   load.cols = m;
   load.data = tb::PeCorners::Interleave(columns.w);
-  MultiplyMoving move;
+  MoveCommand move;
   move.id = 2;
   move.mode = mode;
   move.dtype = columns.x_type;
@@ -78,7 +78,7 @@ TEST(TensorEngineCorners, MxColumnsSumGroupsExactly) {
 TEST(TensorEngineCorners, TransposeMovesEveryBit) {
   const auto engine = MakeRtlTensorEngine({});
   constexpr std::uint32_t kWords[] = {0x7fa12345, 0x80000000, 0xffffffff, 0x00000001, 0xff800001};
-  LoadStationary load;
+  LoadCommand load;
   load.id = 1;
   load.mode = PeMode::kTranspose;
   load.dtype = DType::kFp32;
@@ -86,7 +86,7 @@ TEST(TensorEngineCorners, TransposeMovesEveryBit) {
   load.cols = 77;
   for (int i = 0; i < load.rows * load.cols; ++i)
     load.data.push_back(kWords[i % 5] ^ static_cast<std::uint32_t>(i / 5));
-  MultiplyMoving move;
+  MoveCommand move;
   move.id = 2;
   move.mode = PeMode::kTranspose;
   move.dtype = DType::kFp32;

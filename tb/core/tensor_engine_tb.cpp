@@ -113,7 +113,7 @@ TEST_P(TensorEngineTwins, AgreeOnRandomCommands) {
     if (seed % 8 == 1)
       FillPsum(stimulus);
     for (int pair = 0; pair < 6; ++pair) {
-      LoadStationary load = stimulus.Load(++id, kModes[stimulus.Between(0, 2)], config_);
+      LoadCommand load = stimulus.Load(++id, kModes[stimulus.Between(0, 2)], config_);
       ASSERT_NO_FATAL_FAILURE(Push(load));
       // Sometimes a load is overtaken by another before anything uses it.
       if (stimulus.OneIn(6)) {
@@ -142,14 +142,14 @@ TEST_P(TensorEngineTwins, ReachTheArrayPeakBackToBack) {
   FillPsum(stimulus);
   std::uint32_t id = 0;
   for (int tile = 0; tile < 12; ++tile) {
-    LoadStationary load;
+    LoadCommand load;
     load.id = ++id;
     load.mode = tile < 6 ? PeMode::kOrdinary : PeMode::kMx;
     load.dtype = tile < 6 ? DType::kBf16 : DType::kFp8E4M3FnX4;
     load.rows = config_.rows;
     load.cols = config_.cols;
     load.data = stimulus.Elements(load.dtype, load.rows * load.cols);
-    MultiplyMoving move;
+    MoveCommand move;
     move.id = ++id;
     move.mode = load.mode;
     move.dtype = load.dtype;

@@ -1,4 +1,4 @@
-// The Verilated quantize_mx against its C++ twin on blocks of every kind, and against the edge
+// The Verilated quantize_mx against its C++ twin on groups of every kind, and against the edge
 // cases written down in docs/numerics.md.
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace bwmm::engine {
 namespace {
 
-// One block value in all places of every group of a 32-row, one-column job.
+// One value in all places of every group of a 32-row, one-column job.
 QuantizeMxJob ConstantJob(DType source, DType target, ScaleRule rule, std::uint16_t code) {
   return {.source = source,
           .target = target,

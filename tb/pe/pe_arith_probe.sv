@@ -30,7 +30,12 @@ module pe_arith_probe
   input  logic [31:0] scale_sum_i,
   input  logic [31:0] units_i,
   input  logic        nan_i,
-  output logic [31:0] dequant_o
+  output logic [31:0] dequant_o,
+  // The scale group of bwmm_pkg
+  output logic [31:0] group_rows_o,
+  output logic [31:0] group_lanes_o,
+  output logic [31:0] scale_bias_o,
+  output logic [7:0]  scale_nan_o
 );
 
   logic [31:0] w, x, finite, lane;
@@ -55,6 +60,11 @@ module pe_arith_probe
     moving = decode_lane_x(pe_fmt_e'(w_fmt_i), code);
     x_lane_o = moving.value;
     x_special_o = {moving.nan, moving.inf};
+
+    group_rows_o = GROUP_ROWS;
+    group_lanes_o = GROUP_LANES;
+    scale_bias_o = SCALE_BIAS;
+    scale_nan_o = SCALE_NAN;
 
     dequant_o = dequantize(high_i, low_i, scale_sum_i, nan_i, units_i);
   end

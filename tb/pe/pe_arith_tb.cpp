@@ -8,6 +8,8 @@
 #include <random>
 
 #include "VPeArithProbe.h"
+#include "model/numerics/e8m0.h"
+#include "model/numerics/scale_group.h"
 #include "tb/common/pe_oracle.h"
 
 namespace bwmm::tb {
@@ -56,6 +58,15 @@ class PeArith : public testing::Test {
     }
   }
 };
+
+TEST_F(PeArith, TheScaleGroupIsTheDescriptors) {
+  probe_.eval();
+  EXPECT_EQ(probe_.group_rows_o, kMxGroup.rows);
+  EXPECT_EQ(probe_.group_lanes_o, kMxGroup.lanes);
+  ASSERT_EQ(kMxGroup.scale, DType::kE8M0);
+  EXPECT_EQ(probe_.scale_bias_o, E8M0::kBias);
+  EXPECT_EQ(probe_.scale_nan_o, E8M0::kNan);
+}
 
 TEST_F(PeArith, DecodesEveryScalarCode) {
   for (const Format& format : kScalar) {

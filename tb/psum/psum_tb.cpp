@@ -67,7 +67,7 @@ class PsumTest : public testing::Test {
         static_cast<std::uint32_t>(address) | (static_cast<std::uint32_t>(cols) << 16);
     psum_.token_i[2] = 1U << 4 | static_cast<std::uint32_t>(write.half) << 2 |
                        static_cast<std::uint32_t>(write.accumulate) << 1 |
-                       static_cast<std::uint32_t>(write.moved);
+                       static_cast<std::uint32_t>(write.transpose);
   }
 
   VerilatedContext context_;
@@ -80,8 +80,8 @@ TEST_F(PsumTest, RowsDoWhatTheOpsSay) {
   for (int step = 0; step < 3000; ++step) {
     ops::PsumRowWrite write;
     write.half = random_() % 2 == 0;
-    write.moved = random_() % 4 == 0;
-    write.accumulate = !write.moved && random_() % 3 != 0;
+    write.transpose = random_() % 4 == 0;
+    write.accumulate = !write.transpose && random_() % 3 != 0;
     write.which = write.half ? static_cast<int>(random_() % 2) : 0;
     const int word = static_cast<int>(random_() % kWords);
     const int cols = 1 + static_cast<int>(random_() % kCols);

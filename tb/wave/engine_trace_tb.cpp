@@ -24,7 +24,7 @@ void RunRandomCommands(TensorEngine& engine) {
   constexpr PeMode kModes[] = {PeMode::kOrdinary, PeMode::kMx, PeMode::kTranspose};
   std::uint32_t id = 0;
   for (const PeMode mode : kModes) {
-    const LoadStationary load = stimulus.Load(++id, mode, {});
+    const LoadCommand load = stimulus.Load(++id, mode, {});
     engine.Push(load);
     engine.Push(stimulus.Move(++id, load, 40, {}));
     engine.AdvanceTo(engine.cycle() + 900);
@@ -56,12 +56,12 @@ TEST(EngineTrace, ShowsOnePeInNumbers) {
     traced.trace->machine().Started(1000, TracedUnit::kVector, 77, "quantize_mx");
     traced.trace->machine().Spent(0, 1000, TracedUnit::kVector, "dma");
     traced.trace->machine().Spent(1000, 5000, TracedUnit::kVector, "");
-    LoadStationary load;
+    LoadCommand load;
     load.id = 41;
     load.rows = 2;
     load.cols = 4;
     load.data = {0, 0, 0, 0x3f80, 0, 0, 0, 0x4040};  // column 3: 1, 3
-    MultiplyMoving move;
+    MoveCommand move;
     move.id = 42;
     move.rows = 2;
     move.n = 1;
@@ -87,10 +87,10 @@ TEST(EngineTrace, ShowsOrdinaryInfAndNanAsSuch) {
   for (const auto& [code, text] : codes) {
     {
       TracedTensorEngine traced = MakeTracedRtlTensorEngine({}, {.path = path});
-      LoadStationary load;
+      LoadCommand load;
       load.rows = load.cols = 1;
       load.data = {code};
-      MultiplyMoving move;
+      MoveCommand move;
       move.rows = move.n = 1;
       move.data = {code};
       traced.engine->Push(load);

@@ -89,8 +89,8 @@ bool Shows(const Vcd& vcd, const std::string& signal, double expected) {
 struct Case {
   const Format* w;
   const Format* x;
-  LoadStationary load;
-  MultiplyMoving move;
+  LoadCommand load;
+  MoveCommand move;
 };
 
 Case CaseOf(const Format& w, const Format& x, std::size_t first, bool all) {

@@ -15,8 +15,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-LoadStationary Load(std::uint32_t id, int rows, int cols, PeMode mode = PeMode::kOrdinary) {
-  LoadStationary load;
+LoadCommand Load(std::uint32_t id, int rows, int cols, PeMode mode = PeMode::kOrdinary) {
+  LoadCommand load;
   load.id = id;
   load.mode = mode;
   load.dtype = mode == PeMode::kMx ? DType::kFp8E4M3FnX4 : DType::kBf16;
@@ -25,8 +25,8 @@ LoadStationary Load(std::uint32_t id, int rows, int cols, PeMode mode = PeMode::
   return load;
 }
 
-MultiplyMoving Move(std::uint32_t id, int rows, int n, PeMode mode = PeMode::kOrdinary) {
-  MultiplyMoving move;
+MoveCommand Move(std::uint32_t id, int rows, int n, PeMode mode = PeMode::kOrdinary) {
+  MoveCommand move;
   move.id = id;
   move.mode = mode;
   move.dtype = mode == PeMode::kMx ? DType::kFp8E4M3FnX4 : DType::kBf16;
@@ -156,17 +156,17 @@ TEST(EngineCommands, RejectsWhatTheArrayCannotRun) {
               ThrowsMessage<SimError>(HasSubstr("loaded in ordinary mode")));
   EXPECT_THAT([&] { engine->Push(Move(6, 32, 1)); },
               ThrowsMessage<SimError>(HasSubstr("rows is 32, allowed 64 to 64")));
-  MultiplyMoving odd = Move(7, 64, 1);
+  MoveCommand odd = Move(7, 64, 1);
   odd.psum_address = 3;
   EXPECT_THAT([&] { engine->Push(odd); }, ThrowsMessage<SimError>(HasSubstr("starts even")));
-  MultiplyMoving far = Move(8, 64, 512);
+  MoveCommand far = Move(8, 64, 512);
   far.psum_address = 2 * 4096 - 1022;
   EXPECT_THAT([&] { engine->Push(far); }, ThrowsMessage<SimError>(HasSubstr("psum_address")));
 }
 
 TEST(EngineCommands, RejectsOperandsOfTheWrongSize) {
   const auto engine = MakeFastTensorEngine({});
-  LoadStationary load = Load(1, 8, 4);
+  LoadCommand load = Load(1, 8, 4);
   load.data.resize(31);
   EXPECT_THAT([&] { engine->Push(load); },
               ThrowsMessage<SimError>(HasSubstr("data has 31 entries, expected 32")));

@@ -14,8 +14,8 @@ namespace {
 constexpr TensorEngineConfig kSmall{.rows = 32, .cols = 64};
 constexpr std::uint32_t kOld = 0x12345678;
 
-LoadStationary Ones(std::uint32_t id) {
-  LoadStationary load;
+LoadCommand Ones(std::uint32_t id) {
+  LoadCommand load;
   load.id = id;
   load.rows = 32;
   load.cols = 64;
@@ -25,8 +25,8 @@ LoadStationary Ones(std::uint32_t id) {
 
 // A move of n rows whose row r is r + 1 in each of the 32 partitions, so that its sum is
 // 32 (r + 1).
-MultiplyMoving Rows(std::uint32_t id, int n, int first_word) {
-  MultiplyMoving move;
+MoveCommand Rows(std::uint32_t id, int n, int first_word) {
+  MoveCommand move;
   move.id = id;
   move.rows = 32;
   move.n = n;
@@ -76,7 +76,7 @@ TEST_P(EngineValues, AppearAtTheWrittenEdgeAndNotBefore) {
 TEST_P(EngineValues, AppearMoveByMove) {
   engine->Push(Ones(1));
   engine->Push(Rows(2, 1, 0));
-  MultiplyMoving again = Rows(3, 1, 0);
+  MoveCommand again = Rows(3, 1, 0);
   again.accumulate = true;
   engine->Push(again);
   // 64 columns hold the port for 64 edges: the second move starts at 17 + 64.
@@ -93,7 +93,7 @@ TEST_P(EngineValues, KeepTheWeightsOfTheMoveBefore) {
   // The second load is over long before the first move's result is there.
   engine->Push(Ones(1));
   engine->Push(Rows(2, 16, 0));
-  LoadStationary twos = Ones(3);
+  LoadCommand twos = Ones(3);
   std::fill(twos.data.begin(), twos.data.end(), 0x4000);
   engine->Push(twos);
   engine->AdvanceTo(2);

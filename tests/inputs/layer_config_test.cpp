@@ -103,6 +103,8 @@ TEST(LayerConfig, RejectsBadFilesByLine) {
       {std::string(kMinimal) + "activation = \"relu\"\n",
        "layer.toml:6: model.activation: 'relu', allowed: identity, silu"},
       {std::string(kMinimal) + "weights = \"int4\"\n", "allowed: bf16, fp8, mxfp4"},
+      {std::string(kMinimal) + "weights = \"nvfp4\"\n",
+       "model.weights: 'nvfp4', allowed: bf16, fp8"},
       {std::string(kMinimal) + "down_bias = 1\n", "model.down_bias: '1', allowed: true, false"},
       {std::string(kMinimal) + "router_scale = \"x\"\n", "'x', a number is needed"},
       {std::string(kMinimal) + "router_scale = [1]\n", "a text, a number or a truth value"},

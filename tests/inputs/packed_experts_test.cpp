@@ -92,6 +92,11 @@ TEST_F(PackedExpertsRefusal, RejectsAnotherType) {
   EXPECT_THAT(ErrorWith(given_), HasSubstr("float8_e5m2_x4 cannot be read as float8_e4m3fn_x4"));
 }
 
+TEST_F(PackedExpertsRefusal, RejectsTheScalesOfAnotherGroup) {
+  given_[2].dtype = DType::kFp8E4M3Fn;
+  EXPECT_THAT(ErrorWith(given_), HasSubstr("dtype F8_E4M3 cannot be read as float8_e8m0fnu"));
+}
+
 TEST_F(PackedExpertsRefusal, RejectsAMissingScale) {
   given_.erase(given_.begin() + 3);
   EXPECT_THAT(ErrorWith(given_), HasSubstr("tensor 'down_scale', the file has"));

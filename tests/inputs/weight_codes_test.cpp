@@ -18,21 +18,21 @@ TEST(WeightCodes, ScalesEndAtTwoToTheMinus127) {
   // 2^-130 is 2^-3 of the smallest scale: an element e2m1 rounds to zero, and fp8 keeps.
   std::array<float, 32> values{};
   values[5] = 0x1p-130f;
-  const MxBlock fp4 = QuantizeBlock(values, WeightLayout::kMxfp4);
+  const PackedGroup fp4 = QuantizeGroup(values, WeightLayout::kMxfp4);
   EXPECT_EQ(fp4.scale, 0);
   EXPECT_EQ(fp4.codes[5], 0);
-  const MxBlock e4m3 = QuantizeBlock(values, WeightLayout::kMxfp8E4M3);
+  const PackedGroup e4m3 = QuantizeGroup(values, WeightLayout::kMxfp8E4M3);
   EXPECT_EQ(e4m3.scale, 0);
   EXPECT_EQ(e4m3.codes[5], (7 - 3) << 3);  // 2^-3
-  const MxBlock e5m2 = QuantizeBlock(values, WeightLayout::kMxfp8E5M2);
+  const PackedGroup e5m2 = QuantizeGroup(values, WeightLayout::kMxfp8E5M2);
   EXPECT_EQ(e5m2.scale, 0);
   EXPECT_EQ(e5m2.codes[5], (15 - 3) << 2);
   // One binade above the end of the range nothing is clamped: 2^-125 is 2^2 of 2^-127.
   values[5] = 0x1p-125f;
-  EXPECT_EQ(QuantizeBlock(values, WeightLayout::kMxfp4).scale, 0);
-  EXPECT_EQ(QuantizeBlock(values, WeightLayout::kMxfp4).codes[5], 6);  // 4
+  EXPECT_EQ(QuantizeGroup(values, WeightLayout::kMxfp4).scale, 0);
+  EXPECT_EQ(QuantizeGroup(values, WeightLayout::kMxfp4).codes[5], 6);  // 4
   values[5] = 0x1p-124f;
-  EXPECT_EQ(QuantizeBlock(values, WeightLayout::kMxfp4).scale, 1);
+  EXPECT_EQ(QuantizeGroup(values, WeightLayout::kMxfp4).scale, 1);
 }
 
 // Magnitude codes of the drawn weights: words of the gate and up weights, byte by byte.

@@ -123,6 +123,12 @@ TEST(Validate, RejectsBadScales) {
   ExpectRefused(LoadMx(), [](auto& i) { i.scale->memory = Memory::kPsum; }, {"SBUF", "psum"});
   ExpectRefused(LoadMx(), [](auto& i) { i.scale->dtype = DType::kFp8E5M2; },
                 {"float8_e8m0fnu or uint8", "float8_e5m2"});
+  ExpectRefused(LoadMx(),
+                [](auto& i) {
+                  i.stationary.dtype = DType::kFp4E2M1FnX4;
+                  i.scale->dtype = DType::kFp8E4M3Fn;
+                },
+                {"scale groups", "mx, not nvfp4", "float8_e4m3fn"});
   ExpectRefused(LoadMx(), [](auto& i) { i.scale->partition = 2; }, {"0, 4, 8 or 12", "sbuf[2:"});
   ExpectRefused(LoadMx(), [](auto& i) { i.scale->partition = 16; }, {"0, 4, 8 or 12", "sbuf[16:"});
   ExpectRefused(LoadMx(), [](auto& i) { i.scale->dims[0].size = 64; }, {"128 elements", ",64]"});

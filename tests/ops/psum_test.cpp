@@ -94,10 +94,10 @@ TEST(Psum, Bf16RowsRoundAtEveryAccumulate) {
   }
 }
 
-TEST(Psum, MovedRowsKeepNanPayloadsAndSigns) {
+TEST(Psum, TransposedRowsKeepNanPayloadsAndSigns) {
   const std::uint32_t row[] = {0x7fa1, 0x8000, 0xffff};
   std::uint32_t words[] = {0x11110000, 0x22220000, 0x33330000};
-  WritePsumRow({.half = true, .which = 0, .moved = true}, row, 3, words);
+  WritePsumRow({.half = true, .which = 0, .transpose = true}, row, 3, words);
   EXPECT_EQ(words[0], 0x11117fa1U);
   EXPECT_EQ(words[1], 0x22228000U);
   EXPECT_EQ(words[2], 0x3333ffffU);

@@ -19,16 +19,16 @@ struct QuantizeMxOracle {
   // Floor of log2 of the target's largest value.
   int emax() const { return std::ilogb(target.magnitudes[target.format.max_code]); }
 
-  // One block of 32 source codes, any order. Returns the scale code and fills the target codes.
-  int Block(const std::vector<std::uint16_t>& block, std::vector<std::uint8_t>& codes) const {
+  // One group of 32 source codes, any order. Returns the scale code and fills the target codes.
+  int Group(const std::vector<std::uint16_t>& group, std::vector<std::uint8_t>& codes) const {
     double amax = 0;
     bool special = false;
-    for (const std::uint16_t code : block) {
+    for (const std::uint16_t code : group) {
       const double value = source.Value(code);
       special |= !std::isfinite(value);
       amax = std::max(amax, std::fabs(value));
     }
-    codes.assign(block.size(), 0x7f);
+    codes.assign(group.size(), 0x7f);
     if (special)
       return 0xff;
     int exponent = -127;
@@ -37,8 +37,8 @@ struct QuantizeMxOracle {
       std::frexp(amax, &above);  // amax is in [2^(above - 1), 2^above)
       exponent = std::max(exponent, above - 1 - (x2 ? emax() - 1 : emax()));
     }
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      const double scaled = std::ldexp(source.Value(block[i]), -exponent);
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const double scaled = std::ldexp(source.Value(group[i]), -exponent);
       codes[i] = static_cast<std::uint8_t>(target.Round(scaled, target.format.max_code));
     }
     return exponent + 127;

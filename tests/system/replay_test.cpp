@@ -137,8 +137,8 @@ class Forgetful final : public engine::TensorEngine {
   explicit Forgetful(const engine::TensorEngineConfig& config)
       : engine_(engine::MakeFastTensorEngine(config)) {}
   bool CanPush() const override { return engine_->CanPush(); }
-  void Push(engine::LoadStationary command) override { engine_->Push(std::move(command)); }
-  void Push(engine::MultiplyMoving command) override {
+  void Push(engine::LoadCommand command) override { engine_->Push(std::move(command)); }
+  void Push(engine::MoveCommand command) override {
     command.accumulate = false;
     engine_->Push(std::move(command));
   }
