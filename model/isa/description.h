@@ -89,4 +89,8 @@ struct Traits {
   constexpr bool allows(Engine engine) const { return engines >> static_cast<int>(engine) & 1; }
 };
 
+// The instructions of one file.
+template <typename... Ops>
+struct OpList {};
+
 }  // namespace bwmm::isa

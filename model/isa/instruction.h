@@ -14,9 +14,13 @@
 
 namespace bwmm::isa {
 
-using Body = std::variant<LoadStationary, MultiplyMoving, QuantizeMx, ActivationOp, TensorTensor,
-                          TensorScalar, ScalarTensorTensor, TensorReduce, TensorCopy, Memset, Iota,
-                          DmaCopy, DmaCompute, SendRecv, CoreBarrier, RegisterLoad>;
+template <typename A, typename B, typename C>
+struct OneOfThem;
+template <typename... A, typename... B, typename... C>
+struct OneOfThem<OpList<A...>, OpList<B...>, OpList<C...>> {
+  using Type = std::variant<A..., B..., C...>;
+};
+using Body = OneOfThem<ArrayOps, VectorOps, DmaOps>::Type;
 
 struct Instruction {
   std::uint32_t id = 0;  // per core, in program order from 0

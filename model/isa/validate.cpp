@@ -31,6 +31,11 @@ class Validator {
     });
   }
 
+  // Rules beside the description; an instruction without either kind does not compile.
+  template <typename Op>
+  void operator()(const Op& op) const {
+    op.Rules(*this);
+  }
   void operator()(const LoadStationary& i) const {
     RequireMx(i.mode, i.scale.has_value());
     Require(i.stationary.memory == Memory::kSbuf, "stationary must be in SBUF", i.stationary);
@@ -103,33 +108,6 @@ class Validator {
     Scale(i.dst_scale, i.dst);
   }
 
-  void operator()(const ActivationOp&) const {}
-  void operator()(const TensorTensor& i) const {
-    if (i.a.memory == Memory::kPsum && i.b.memory == Memory::kPsum)
-      Refuse("at most one input may be in PSUM");
-  }
-  void operator()(const TensorScalar& i) const {
-    if (i.dst.dtype == DType::kInt32 && i.src.dtype == DType::kInt32) {
-      Whole(i.scalar0);
-      Whole(i.scalar1);
-    }
-  }
-  void operator()(const ScalarTensorTensor& i) const {
-    if (i.dst.dtype == DType::kInt32 && i.data.dtype == DType::kInt32 &&
-        i.tensor.dtype == DType::kInt32)
-      Whole(i.scalar);
-  }
-  void operator()(const TensorCopy&) const {}
-  void operator()(const TensorReduce& i) const {
-    Require(
-        i.dst.free_size() == 1 && i.dst.partitions == i.src.partitions,
-        fmt::format("dst must have one element in each of src's {} partitions", i.src.partitions),
-        i.dst);
-  }
-  void operator()(const Memset&) const {}
-  void operator()(const Iota& i) const {
-    Require(i.dst.dtype == DType::kInt32, "dst must be int32", i.dst);
-  }
   void operator()(const DmaCopy& i) const {
     Require(i.dst.free_size() == i.src.free_size(),
             fmt::format("src must have dst's {} elements per row", i.dst.free_size()), i.src);
@@ -177,7 +155,6 @@ class Validator {
     Require(i.src.elements() == 1 && i.src.dtype == DType::kInt32, "src must be one int32", i.src);
   }
 
- private:
   [[noreturn]] void Refuse(const std::string& why) const {
     throw SimError("instruction {} ({}) on core {}: {}", instruction_.id, OpcodeOf(instruction_),
                    instruction_.core, why);
@@ -194,6 +171,15 @@ class Validator {
       Refuse(fmt::format("constant {} of an int32 operation, allowed a whole int32", *value));
   }
 
+  // `operand` has `count` elements, in words, in each of src's partitions.
+  void InEachPartition(const Operand& operand, std::string_view words, std::int64_t count,
+                       const Operand& src) const {
+    Require(operand.free_size() == count && operand.partitions == src.partitions,
+            fmt::format("dst must have {} in each of src's {} partitions", words, src.partitions),
+            operand);
+  }
+
+ private:
   void Ranked(const Operand& operand) const {
     Require(operand.rank >= 1, "a PE operand must have a free dimension", operand);
   }

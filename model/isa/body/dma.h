@@ -114,4 +114,6 @@ struct RegisterLoad {
   }
 };
 
+using DmaOps = OpList<DmaCopy, DmaCompute, SendRecv, CoreBarrier, RegisterLoad>;
+
 }  // namespace bwmm::isa

@@ -42,4 +42,6 @@ struct MultiplyMoving {
   }
 };
 
+using ArrayOps = OpList<LoadStationary, MultiplyMoving>;
+
 }  // namespace bwmm::isa

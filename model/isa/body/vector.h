@@ -1,4 +1,5 @@
-// Instructions of the Vector, Scalar and GpSimd engines.
+// Instructions of the Vector, Scalar and GpSimd engines. Rules are what their descriptions do not
+// say; `check` is Validate's.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +57,8 @@ struct ActivationOp {
     v.Field("scale", i.scale);
     v.Operand("bias", kScalarPerPartition, i.bias);
   }
+  template <typename Check>
+  void Rules(const Check&) const {}
 };
 
 // dst = a op b
@@ -72,6 +75,11 @@ struct TensorTensor {
     v.Operand("dst", kLocalDst, i.dst);
     v.Operand("a", kSrcLikeDst, i.a);
     v.Operand("b", kSrcLikeDst, i.b);
+  }
+  template <typename Check>
+  void Rules(const Check& check) const {
+    if (a.memory == Memory::kPsum && b.memory == Memory::kPsum)
+      check.Refuse("at most one input may be in PSUM");
   }
 };
 
@@ -93,6 +101,13 @@ struct TensorScalar {
     v.Operand("scalar0", kScalarPerPartition, i.scalar0);
     v.Field("op1", i.op1);
     v.Last("scalar1", kScalarPerPartition, i.scalar1, i.op1.has_value());
+  }
+  template <typename Check>
+  void Rules(const Check& check) const {
+    if (dst.dtype == DType::kInt32 && src.dtype == DType::kInt32) {
+      check.Whole(scalar0);
+      check.Whole(scalar1);
+    }
   }
 };
 
@@ -116,6 +131,11 @@ struct ScalarTensorTensor {
     v.Field("op1", i.op1);
     v.Operand("tensor", kSrcLikeDst, i.tensor);
   }
+  template <typename Check>
+  void Rules(const Check& check) const {
+    if (dst.dtype == DType::kInt32 && data.dtype == DType::kInt32 && tensor.dtype == DType::kInt32)
+      check.Whole(scalar);
+  }
 };
 
 // dst [P, 1] = reduction of src over its free dimensions
@@ -131,6 +151,10 @@ struct TensorReduce {
     v.Operand("dst", kLocalDst, i.dst);
     v.Operand("src", kLocalSrc, i.src);
   }
+  template <typename Check>
+  void Rules(const Check& check) const {
+    check.InEachPartition(dst, "one element", 1, src);
+  }
 };
 
 struct TensorCopy {
@@ -143,6 +167,8 @@ struct TensorCopy {
     v.Operand("dst", kLocalDst, i.dst);
     v.Operand("src", kSrcLikeDst, i.src);
   }
+  template <typename Check>
+  void Rules(const Check&) const {}
 };
 
 struct Memset {
@@ -155,6 +181,8 @@ struct Memset {
     v.Operand("dst", kLocalDst, i.dst);
     v.Field("value", i.value);
   }
+  template <typename Check>
+  void Rules(const Check&) const {}
 };
 
 // dst[p, f] = base + p * partition_step + f * free_step (int32, GpSimd)
@@ -172,6 +200,14 @@ struct Iota {
     v.Field("partition_step", i.partition_step);
     v.Field("free_step", i.free_step);
   }
+  template <typename Check>
+  void Rules(const Check& check) const {
+    check.Require(dst.dtype == DType::kInt32, "dst must be int32", dst);
+  }
 };
+
+// In the order of Body.
+using VectorOps = OpList<QuantizeMx, ActivationOp, TensorTensor, TensorScalar, ScalarTensorTensor,
+                         TensorReduce, TensorCopy, Memset, Iota>;
 
 }  // namespace bwmm::isa
