@@ -11,6 +11,7 @@
 //                        else max(MIN, 2 N)                                            ISA226
 //   tensor_reduce        max(MIN, N / 2): bf16 in and out, add or max; else max(MIN, N) ISA226
 //   memset               max(MIN, N / 2): zero into bf16 or fp16; else max(MIN, N)     ISA226
+//   max8                 max(MIN, N)                                                   ISA226
 //   iota                 150 + N                                                       ISA226
 //   quantize_mx          max(MIN, N / 4)                                               T3
 //   register_load        64 from SBUF; from HBM one DMA start in addition              chosen
@@ -101,6 +102,7 @@ struct Occupancy {
     return AtLeast(t.gpsimd_fixed + i.dst.free_size());
   }
   std::int64_t operator()(const isa::QuantizeMx& i) const { return AtLeast(i.dst.free_size()); }
+  std::int64_t operator()(const isa::Max8& i) const { return AtLeast(i.src.free_size()); }
   std::int64_t operator()(const isa::RegisterLoad&) const { return t.register_load_cycles; }
 };
 

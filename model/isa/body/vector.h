@@ -206,8 +206,30 @@ struct Iota {
   }
 };
 
+// dst [P, 8] = the eight largest of src [P, N], descending, equal ones repeated; compared in fp32.
+struct Max8 {
+  static constexpr std::int64_t kLargest = 8;
+  static constexpr std::int64_t kMostElements = 16384;
+
+  Operand dst;
+  Operand src;
+
+  static constexpr Traits kTraits{"max8", OneOf({Engine::kVector}), Owner::kOps, Control::kOnInt32};
+  template <typename Self, typename Visitor>
+  static void Describe(Self& i, Visitor& v) {
+    v.Operand("dst", kLocalDst, i.dst);
+    v.Operand("src", kLocalSrc, i.src);
+  }
+  template <typename Check>
+  void Rules(const Check& check) const {
+    check.Require(src.free_size() >= kLargest && src.free_size() <= kMostElements,
+                  "src must have 8 to 16384 elements in each partition", src);
+    check.InEachPartition(dst, "8 elements", kLargest, src);
+  }
+};
+
 // In the order of Body.
 using VectorOps = OpList<QuantizeMx, ActivationOp, TensorTensor, TensorScalar, ScalarTensorTensor,
-                         TensorReduce, TensorCopy, Memset, Iota>;
+                         TensorReduce, TensorCopy, Memset, Iota, Max8>;
 
 }  // namespace bwmm::isa
