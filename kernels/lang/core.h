@@ -129,6 +129,11 @@ class Core {
   void tensor_copy(const View& dst, const View& src, Engine engine = Engine::kVector);
   void memset(const View& dst, float value, Engine engine = Engine::kVector);
 
+  // dst [P, 8] = the eight largest of src [P, N], descending
+  void max8(const View& dst, const View& src) {
+    sink_.Emit(Engine::kVector, isa::Max8{.dst = dst, .src = src});
+  }
+
   // ScalarEngine: dst = function(src * scale + bias)
   void activation(const View& dst, Activation function, const View& src, float scale = 1.0f,
                   const View* bias = nullptr);

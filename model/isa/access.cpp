@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "model/isa/operand_use.h"
+
 namespace bwmm::isa {
 namespace {
 
@@ -32,41 +34,25 @@ struct Pattern {
 
 class Collector {
  public:
-  void Read(const Operand& operand) { Add(operand, false, false); }
-  void Write(const Operand& operand) { Add(operand, true, false); }
-  void Index(const Operand& operand) { Add(operand, false, true); }
-  void Read(const std::optional<Operand>& operand) {
-    if (operand)
-      Read(*operand);
-  }
-  void Read(const ScalarArg& scalar) {
-    if (const auto* operand = std::get_if<Operand>(&scalar))
-      Read(*operand);
-  }
-  // Four scale rows at the start of each 32-partition quadrant.
-  void ReadScale(const std::optional<Operand>& scale) {
-    if (scale)
-      AddScale(*scale, false);
-  }
-  void WriteScale(const Operand& scale) { AddScale(scale, true); }
-
-  void Dynamic(const Operand& operand, const std::optional<VectorOffset>& rows,
-               const std::optional<ScalarOffset>& offset, bool write) {
-    Operand table = operand;
-    if (rows) {
-      Index(rows->index);
-      table.partitions = rows->rows;
-      table.partition_stride = rows->row_stride;
+  void Add(const OperandUse& use, bool write) {
+    if (IsScale(use.use.role)) {
+      ForEachScaleQuadrant(use.operand, [&](const Operand& rows) { Add(rows, write, false); });
+      return;
     }
-    if (offset) {
-      Index(offset->index);
+    Operand table = use.operand;
+    if (use.rows && *use.rows) {
+      table.partitions = (*use.rows)->rows;
+      table.partition_stride = (*use.rows)->row_stride;
+    }
+    if (use.offset && *use.offset) {
+      const ScalarOffset& offset = **use.offset;
       Region box{.memory = Memory::kHbm, .begin = table.offset};
-      box.end = table.offset + ((offset->limit - 1) * offset->stride + Pattern(table).span()) *
-                                   SizeOf(table.dtype);
+      box.end = table.offset +
+                ((offset.limit - 1) * offset.stride + Pattern(table).span()) * SizeOf(table.dtype);
       accesses_.push_back({.region = box, .write = write});
       return;
     }
-    Add(table, write, false);
+    Add(table, write, use.use.role == Role::kIndex);
   }
 
   std::vector<Access> Take() { return std::move(accesses_); }
@@ -78,89 +64,9 @@ class Collector {
     for (const Region& region : regions_)
       accesses_.push_back({.region = region, .write = write, .index = index});
   }
-  void AddScale(const Operand& scale, bool write) {
-    for (int quadrant = 0; quadrant * 32 < scale.partitions; ++quadrant) {
-      Operand rows = scale;
-      rows.partition = scale.partition + 32 * quadrant;
-      rows.partitions = 4;
-      Add(rows, write, false);
-    }
-  }
 
   std::vector<Access> accesses_;
   std::vector<Region> regions_;
-};
-
-struct Visitor {
-  Collector& c;
-
-  void operator()(const LoadStationary& i) const {
-    c.Read(i.stationary);
-    c.ReadScale(i.scale);
-  }
-  void operator()(const MultiplyMoving& i) const {
-    if (i.mode != PeMode::kTranspose)
-      c.Read(i.moving);
-    c.ReadScale(i.scale);
-    if (i.accumulate)
-      c.Read(i.dst);
-    c.Write(i.dst);
-  }
-  void operator()(const QuantizeMx& i) const {
-    c.Read(i.src);
-    c.Write(i.dst);
-    c.WriteScale(i.dst_scale);
-  }
-  void operator()(const ActivationOp& i) const {
-    c.Read(i.src);
-    c.Read(i.bias);
-    c.Write(i.dst);
-  }
-  void operator()(const TensorTensor& i) const {
-    c.Read(i.a);
-    c.Read(i.b);
-    c.Write(i.dst);
-  }
-  void operator()(const TensorScalar& i) const {
-    c.Read(i.src);
-    c.Read(i.scalar0);
-    c.Read(i.scalar1);
-    c.Write(i.dst);
-  }
-  void operator()(const ScalarTensorTensor& i) const {
-    c.Read(i.data);
-    c.Read(i.scalar);
-    c.Read(i.tensor);
-    c.Write(i.dst);
-  }
-  void operator()(const TensorReduce& i) const {
-    c.Read(i.src);
-    c.Write(i.dst);
-  }
-  void operator()(const TensorCopy& i) const {
-    c.Read(i.src);
-    c.Write(i.dst);
-  }
-  void operator()(const Memset& i) const { c.Write(i.dst); }
-  void operator()(const Iota& i) const { c.Write(i.dst); }
-  void operator()(const DmaCopy& i) const {
-    c.Dynamic(i.src, i.gather, i.src_offset, false);
-    c.Dynamic(i.dst, i.scatter, i.dst_offset, true);
-  }
-  void operator()(const DmaCompute& i) const {
-    for (const Operand& source : i.sources)
-      c.Read(source);
-    c.Write(i.dst);
-  }
-  void operator()(const SendRecv& i) const {
-    c.Read(i.src);
-    c.Write(i.dst);
-  }
-  void operator()(const CoreBarrier& i) const {
-    c.Read(i.data);
-    c.Write(i.data);
-  }
-  void operator()(const RegisterLoad& i) const { c.Read(i.src); }
 };
 
 }  // namespace
@@ -205,7 +111,14 @@ void AppendRegions(const Operand& operand, std::vector<Region>& regions) {
 
 std::vector<Access> AccessesOf(const Instruction& instruction) {
   Collector collector;
-  std::visit(Visitor{collector}, instruction.body);
+  ForEachOperand(instruction.body, [&](const OperandUse& use) {
+    if (Reads(use.use.role))
+      collector.Add(use, false);
+  });
+  ForEachOperand(instruction.body, [&](const OperandUse& use) {
+    if (Writes(use.use.role))
+      collector.Add(use, true);
+  });
   return collector.Take();
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,25 +19,35 @@ constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 48;
 constexpr std::int64_t kMaxReach = std::int64_t{1} << 50;
 
-template <typename Enum, std::size_t kCount>
-std::array<std::string_view, kCount> Names() {
-  std::array<std::string_view, kCount> names;
-  for (std::size_t i = 0; i < kCount; ++i)
-    names[i] = NameOf(static_cast<Enum>(i));
-  return names;
+// The values of each enum a field may be.
+constexpr std::size_t CountOf(Engine) {
+  return kEngines;
+}
+constexpr std::size_t CountOf(AluOp) {
+  return 6;
+}
+constexpr std::size_t CountOf(PeMode) {
+  return 3;
+}
+constexpr std::size_t CountOf(Activation) {
+  return 8;
+}
+constexpr std::size_t CountOf(ScaleRule) {
+  return 2;
+}
+constexpr std::size_t CountOf(OutOfBounds) {
+  return 2;
 }
 
-template <typename Enum, std::size_t kCount>
+template <typename Enum>
 Enum Named(LineReader& r) {
-  static const auto kNames = Names<Enum, kCount>();
+  static const auto kNames = [] {
+    std::array<std::string_view, CountOf(Enum{})> names;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      names[i] = NameOf(static_cast<Enum>(i));
+    return names;
+  }();
   return static_cast<Enum>(r.OneOf(kNames));
-}
-
-AluOp Alu(LineReader& r) {
-  return Named<AluOp, 6>(r);
-}
-PeMode Mode(LineReader& r) {
-  return Named<PeMode, 3>(r);
 }
 
 // ` key=` in front of a field.
@@ -51,14 +62,6 @@ bool HasKey(LineReader& r, std::string_view key) {
     return false;
   Key(r, key);
   return true;
-}
-
-Operand Field(LineReader& r, std::string_view key) {
-  Key(r, key);
-  return ParseOperand(r);
-}
-std::optional<Operand> OptionalField(LineReader& r, std::string_view key) {
-  return HasKey(r, key) ? std::optional(ParseOperand(r)) : std::nullopt;
 }
 
 ScalarArg Scalar(LineReader& r) {
@@ -80,139 +83,85 @@ void Steps(LineReader& r, std::string_view count_key, std::int64_t& count, std::
   if (count > 0 && std::abs(stride) > kMaxReach / count)
     r.FailAt(at, "rows times stride of at most 2^50 elements");
   Key(r, "oob");
-  oob = Named<OutOfBounds, 2>(r);
+  oob = Named<OutOfBounds>(r);
   r.Expect("]");
 }
-std::optional<VectorOffset> Rows(LineReader& r, std::string_view key) {
-  if (!HasKey(r, key))
-    return std::nullopt;
-  r.Expect("[");
-  VectorOffset rows{.index = ParseOperand(r)};
+void Read(LineReader& r, VectorOffset& rows) {
   Steps(r, "rows", rows.rows, rows.row_stride, rows.oob);
-  return rows;
 }
-std::optional<ScalarOffset> Offset(LineReader& r, std::string_view key) {
-  if (!HasKey(r, key))
-    return std::nullopt;
-  r.Expect("[");
-  ScalarOffset offset{.index = ParseOperand(r)};
+void Read(LineReader& r, ScalarOffset& offset) {
   Steps(r, "limit", offset.limit, offset.stride, offset.oob);
-  return offset;
 }
 
-template <typename T>
-T Value(LineReader& r, std::string_view key, T (*read)(LineReader&)) {
-  Key(r, key);
-  return read(r);
-}
+// Fills the fields a description names.
+class Reader {
+ public:
+  explicit Reader(LineReader& r) : r_(r) {}
 
-void Read(LineReader& r, LoadStationary& i) {
-  i.mode = Value(r, "mode", Mode);
-  i.stationary = Field(r, "stationary");
-  i.scale = OptionalField(r, "scale");
-}
-void Read(LineReader& r, MultiplyMoving& i) {
-  i.mode = Value(r, "mode", Mode);
-  i.dst = Field(r, "dst");
-  i.moving = Field(r, "moving");
-  i.scale = OptionalField(r, "scale");
-  Key(r, "accumulate");
-  static constexpr std::array<std::string_view, 2> kBooleans = {"false", "true"};
-  i.accumulate = r.OneOf(kBooleans) == 1;
-}
-void Read(LineReader& r, QuantizeMx& i) {
-  i.dst = Field(r, "dst");
-  i.dst_scale = Field(r, "dst_scale");
-  i.src = Field(r, "src");
-  Key(r, "rule");
-  i.rule = Named<ScaleRule, 2>(r);
-}
-void Read(LineReader& r, ActivationOp& i) {
-  Key(r, "function");
-  i.function = Named<Activation, 8>(r);
-  i.dst = Field(r, "dst");
-  i.src = Field(r, "src");
-  Key(r, "scale");
-  i.scale = r.Number();
-  i.bias = OptionalField(r, "bias");
-}
-void Read(LineReader& r, TensorTensor& i) {
-  i.op = Value(r, "op", Alu);
-  i.dst = Field(r, "dst");
-  i.a = Field(r, "a");
-  i.b = Field(r, "b");
-}
-void Read(LineReader& r, TensorScalar& i) {
-  i.dst = Field(r, "dst");
-  i.src = Field(r, "src");
-  i.op0 = Value(r, "op0", Alu);
-  i.scalar0 = Value(r, "scalar0", Scalar);
-  if (HasKey(r, "op1"))
-    i.op1 = Alu(r);
-  if (HasKey(r, "scalar1"))
-    i.scalar1 = Scalar(r);
-}
-void Read(LineReader& r, ScalarTensorTensor& i) {
-  i.dst = Field(r, "dst");
-  i.data = Field(r, "data");
-  i.op0 = Value(r, "op0", Alu);
-  i.scalar = Value(r, "scalar", Scalar);
-  i.op1 = Value(r, "op1", Alu);
-  i.tensor = Field(r, "tensor");
-}
-void Read(LineReader& r, TensorReduce& i) {
-  i.op = Value(r, "op", Alu);
-  i.dst = Field(r, "dst");
-  i.src = Field(r, "src");
-}
-void Read(LineReader& r, TensorCopy& i) {
-  i.dst = Field(r, "dst");
-  i.src = Field(r, "src");
-}
-void Read(LineReader& r, Memset& i) {
-  i.dst = Field(r, "dst");
-  Key(r, "value");
-  i.value = r.Number();
-}
-void Read(LineReader& r, Iota& i) {
-  const auto step = [&r](std::string_view key) {
-    Key(r, key);
-    return static_cast<std::int32_t>(r.Integer(INT32_MIN, INT32_MAX));
-  };
-  i.dst = Field(r, "dst");
-  i.base = step("base");
-  i.partition_step = step("partition_step");
-  i.free_step = step("free_step");
-}
-void Read(LineReader& r, DmaCopy& i) {
-  i.dst = Field(r, "dst");
-  i.src = Field(r, "src");
-  i.gather = Rows(r, "gather");
-  i.scatter = Rows(r, "scatter");
-  i.src_offset = Offset(r, "src_offset");
-  i.dst_offset = Offset(r, "dst_offset");
-}
-void Read(LineReader& r, DmaCompute& i) {
-  i.dst = Field(r, "dst");
-  Key(r, "op");
-  r.Expect("add");
-  while (HasKey(r, "src"))
-    i.sources.push_back(ParseOperand(r));
-}
-void Read(LineReader& r, SendRecv& i) {
-  i.dst = Field(r, "dst");
-  i.src = Field(r, "src");
-  Key(r, "peer");
-  i.peer = static_cast<int>(r.Integer(INT32_MIN, INT32_MAX));
-  Key(r, "pipe");
-  i.pipe_id = static_cast<int>(r.Integer(INT32_MIN, INT32_MAX));
-}
-void Read(LineReader& r, CoreBarrier& i) {
-  i.data = Field(r, "data");
-}
-void Read(LineReader& r, RegisterLoad& i) {
-  i.src = Field(r, "src");
-}
+  void Field(std::string_view name, float& value) {
+    Key(r_, name);
+    value = r_.Number();
+  }
+  void Field(std::string_view name, bool& value) {
+    static constexpr std::array<std::string_view, 2> kBooleans = {"false", "true"};
+    Key(r_, name);
+    value = r_.OneOf(kBooleans) == 1;
+  }
+  void Field(std::string_view name, std::int32_t& value) {
+    Key(r_, name);
+    value = static_cast<std::int32_t>(r_.Integer(INT32_MIN, INT32_MAX));
+  }
+  template <typename Enum>
+  requires std::is_enum_v<Enum>
+  void Field(std::string_view name, Enum& value) {
+    Key(r_, name);
+    value = Named<Enum>(r_);
+  }
+  template <typename Enum>
+  void Field(std::string_view name, std::optional<Enum>& value) {
+    if (HasKey(r_, name))
+      value = Named<Enum>(r_);
+  }
+  void Word(std::string_view name, std::string_view word) {
+    Key(r_, name);
+    r_.Expect(word);
+  }
+  void Operand(std::string_view name, Use, isa::Operand& operand) {
+    Key(r_, name);
+    operand = ParseOperand(r_);
+  }
+  void Operand(std::string_view name, Use, std::optional<isa::Operand>& operand) {
+    if (HasKey(r_, name))
+      operand = ParseOperand(r_);
+  }
+  void Operand(std::string_view name, Use, ScalarArg& scalar) {
+    Key(r_, name);
+    scalar = Scalar(r_);
+  }
+  void Last(std::string_view name, Use, ScalarArg& scalar, bool) {
+    if (HasKey(r_, name))
+      scalar = Scalar(r_);
+  }
+  void Table(std::string_view name, Use use, isa::Operand& operand,
+             const std::optional<VectorOffset>&, const std::optional<ScalarOffset>&) {
+    Operand(name, use, operand);
+  }
+  void Each(std::string_view name, Use, std::vector<isa::Operand>& operands) {
+    while (HasKey(r_, name))
+      operands.push_back(ParseOperand(r_));
+  }
+  template <typename Offset>
+  void Part(std::string_view name, std::optional<Offset>& part) {
+    if (!HasKey(r_, name))
+      return;
+    r_.Expect("[");
+    part.emplace().index = ParseOperand(r_);
+    Read(r_, *part);
+  }
+
+ private:
+  LineReader& r_;
+};
 
 constexpr std::size_t kBodies = std::variant_size_v<Body>;
 
@@ -227,11 +176,12 @@ Body ParseBody(LineReader& r) {
   static const auto kOpcodes = [] {
     std::array<std::string_view, kBodies> names;
     for (std::size_t i = 0; i < kBodies; ++i)
-      names[i] = OpcodeOf(Instruction{.body = kDefaults[i]});
+      names[i] = TraitsOf(kDefaults[i]).opcode;
     return names;
   }();
   Body body = kDefaults[r.OneOf(kOpcodes)];
-  std::visit([&r](auto& fields) { Read(r, fields); }, body);
+  Reader fields(r);
+  std::visit([&fields](auto& op) { op.Describe(op, fields); }, body);
   return body;
 }
 
@@ -326,7 +276,7 @@ Instruction ParseInstruction(std::string_view line) {
   r.Expect("core");
   instruction.core = static_cast<int>(r.Integer(0, INT16_MAX));
   r.Expect(" ");
-  instruction.engine = Named<Engine, kEngines>(r);
+  instruction.engine = Named<Engine>(r);
   r.Expect(" ");
   r.SkipSpaces();
   instruction.body = ParseBody(r);

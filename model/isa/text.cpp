@@ -5,27 +5,10 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <type_traits>
 
 namespace bwmm::isa {
 namespace {
-
-constexpr std::array<std::string_view, std::variant_size_v<Body>> kOpcodes = {
-    "load_stationary",
-    "multiply_moving",
-    "quantize_mx",
-    "activation",
-    "tensor_tensor",
-    "tensor_scalar",
-    "scalar_tensor_tensor",
-    "tensor_reduce",
-    "tensor_copy",
-    "memset",
-    "iota",
-    "dma_copy",
-    "dma_compute",
-    "sendrecv",
-    "core_barrier",
-    "register_load"};
 
 // Nine digits tell any two values apart; only NaNs need their bits, "nan" is the canonical one.
 std::string Number(float value) {
@@ -47,89 +30,64 @@ bool IsZero(const ScalarArg& scalar) {
   return value != nullptr && std::bit_cast<std::uint32_t>(*value) == 0;
 }
 
-std::string Rows(std::string_view name, const std::optional<VectorOffset>& rows) {
-  if (!rows)
-    return "";
-  return fmt::format(" {}=[{} rows={} stride={} oob={}]", name, ToText(rows->index), rows->rows,
-                     rows->row_stride, NameOf(rows->oob));
+std::string Text(const VectorOffset& rows) {
+  return fmt::format("[{} rows={} stride={} oob={}]", ToText(rows.index), rows.rows,
+                     rows.row_stride, NameOf(rows.oob));
+}
+std::string Text(const ScalarOffset& offset) {
+  return fmt::format("[{} limit={} stride={} oob={}]", ToText(offset.index), offset.limit,
+                     offset.stride, NameOf(offset.oob));
 }
 
-std::string Offset(std::string_view name, const std::optional<ScalarOffset>& offset) {
-  if (!offset)
-    return "";
-  return fmt::format(" {}=[{} limit={} stride={} oob={}]", name, ToText(offset->index),
-                     offset->limit, offset->stride, NameOf(offset->oob));
-}
+// Writes the fields a description names, each as name=value.
+class Writer {
+ public:
+  void Field(std::string_view name, float value) { Add(name, Number(value)); }
+  void Field(std::string_view name, bool value) { Add(name, value ? "true" : "false"); }
+  void Field(std::string_view name, std::int32_t value) { Add(name, std::to_string(value)); }
+  template <typename Enum>
+  requires std::is_enum_v<Enum>
+  void Field(std::string_view name, Enum value) { Add(name, NameOf(value)); }
+  template <typename Enum>
+  void Field(std::string_view name, const std::optional<Enum>& value) {
+    if (value)
+      Field(name, *value);
+  }
+  void Word(std::string_view name, std::string_view word) { Add(name, word); }
+  void Operand(std::string_view name, Use, const isa::Operand& operand) {
+    Add(name, ToText(operand));
+  }
+  void Operand(std::string_view name, Use use, const std::optional<isa::Operand>& operand) {
+    if (operand)
+      Operand(name, use, *operand);
+  }
+  void Operand(std::string_view name, Use, const ScalarArg& scalar) { Add(name, Scalar(scalar)); }
+  void Last(std::string_view name, Use use, const ScalarArg& scalar, bool shown) {
+    if (shown || !IsZero(scalar))
+      Operand(name, use, scalar);
+  }
+  void Table(std::string_view name, Use, const isa::Operand& operand,
+             const std::optional<VectorOffset>&, const std::optional<ScalarOffset>&) {
+    Add(name, ToText(operand));
+  }
+  void Each(std::string_view name, Use, const std::vector<isa::Operand>& operands) {
+    for (const isa::Operand& operand : operands)
+      Add(name, ToText(operand));
+  }
+  template <typename Offset>
+  void Part(std::string_view name, const std::optional<Offset>& part) {
+    if (part)
+      Add(name, Text(*part));
+  }
 
-std::string Optional(std::string_view name, const std::optional<Operand>& operand) {
-  return operand ? fmt::format(" {}={}", name, ToText(*operand)) : "";
-}
+  const std::string& text() const { return text_; }
 
-struct Operands {
-  std::string operator()(const LoadStationary& i) const {
-    return fmt::format("mode={} stationary={}{}", NameOf(i.mode), ToText(i.stationary),
-                       Optional("scale", i.scale));
+ private:
+  void Add(std::string_view name, std::string_view value) {
+    text_ += fmt::format("{}{}={}", text_.empty() ? "" : " ", name, value);
   }
-  std::string operator()(const MultiplyMoving& i) const {
-    return fmt::format("mode={} dst={} moving={}{} accumulate={}", NameOf(i.mode), ToText(i.dst),
-                       ToText(i.moving), Optional("scale", i.scale), i.accumulate);
-  }
-  std::string operator()(const QuantizeMx& i) const {
-    return fmt::format("dst={} dst_scale={} src={} rule={}", ToText(i.dst), ToText(i.dst_scale),
-                       ToText(i.src), NameOf(i.rule));
-  }
-  std::string operator()(const ActivationOp& i) const {
-    return fmt::format("function={} dst={} src={} scale={}{}", NameOf(i.function), ToText(i.dst),
-                       ToText(i.src), Number(i.scale), Optional("bias", i.bias));
-  }
-  std::string operator()(const TensorTensor& i) const {
-    return fmt::format("op={} dst={} a={} b={}", NameOf(i.op), ToText(i.dst), ToText(i.a),
-                       ToText(i.b));
-  }
-  std::string operator()(const TensorScalar& i) const {
-    std::string second;
-    if (i.op1)
-      second = fmt::format(" op1={}", NameOf(*i.op1));
-    if (i.op1 || !IsZero(i.scalar1))
-      second += " scalar1=" + Scalar(i.scalar1);
-    return fmt::format("dst={} src={} op0={} scalar0={}{}", ToText(i.dst), ToText(i.src),
-                       NameOf(i.op0), Scalar(i.scalar0), second);
-  }
-  std::string operator()(const ScalarTensorTensor& i) const {
-    return fmt::format("dst={} data={} op0={} scalar={} op1={} tensor={}", ToText(i.dst),
-                       ToText(i.data), NameOf(i.op0), Scalar(i.scalar), NameOf(i.op1),
-                       ToText(i.tensor));
-  }
-  std::string operator()(const TensorReduce& i) const {
-    return fmt::format("op={} dst={} src={}", NameOf(i.op), ToText(i.dst), ToText(i.src));
-  }
-  std::string operator()(const TensorCopy& i) const {
-    return fmt::format("dst={} src={}", ToText(i.dst), ToText(i.src));
-  }
-  std::string operator()(const Memset& i) const {
-    return fmt::format("dst={} value={}", ToText(i.dst), Number(i.value));
-  }
-  std::string operator()(const Iota& i) const {
-    return fmt::format("dst={} base={} partition_step={} free_step={}", ToText(i.dst), i.base,
-                       i.partition_step, i.free_step);
-  }
-  std::string operator()(const DmaCopy& i) const {
-    return fmt::format("dst={} src={}{}{}{}{}", ToText(i.dst), ToText(i.src),
-                       Rows("gather", i.gather), Rows("scatter", i.scatter),
-                       Offset("src_offset", i.src_offset), Offset("dst_offset", i.dst_offset));
-  }
-  std::string operator()(const DmaCompute& i) const {
-    std::string text = "dst=" + ToText(i.dst) + " op=add";
-    for (const Operand& source : i.sources)
-      text += " src=" + ToText(source);
-    return text;
-  }
-  std::string operator()(const SendRecv& i) const {
-    return fmt::format("dst={} src={} peer={} pipe={}", ToText(i.dst), ToText(i.src), i.peer,
-                       i.pipe_id);
-  }
-  std::string operator()(const CoreBarrier& i) const { return "data=" + ToText(i.data); }
-  std::string operator()(const RegisterLoad& i) const { return "src=" + ToText(i.src); }
+
+  std::string text_;
 };
 
 }  // namespace
@@ -155,7 +113,7 @@ std::string_view NameOf(ScaleRule rule) {
 }
 
 std::string_view OpcodeOf(const Instruction& instruction) {
-  return kOpcodes[instruction.body.index()];
+  return TraitsOf(instruction.body).opcode;
 }
 
 std::string ToText(const Operand& operand) {
@@ -181,9 +139,10 @@ std::string ToText(const Operand& operand) {
 }
 
 std::string ToText(const Instruction& instruction) {
+  Writer fields;
+  std::visit([&fields](const auto& op) { op.Describe(op, fields); }, instruction.body);
   return fmt::format("{:>6} core{} {:<6} {:<20} {}", instruction.id, instruction.core,
-                     NameOf(instruction.engine), OpcodeOf(instruction),
-                     std::visit(Operands{}, instruction.body));
+                     NameOf(instruction.engine), OpcodeOf(instruction), fields.text());
 }
 
 }  // namespace bwmm::isa

@@ -10,10 +10,6 @@
 
 namespace bwmm::isa {
 
-// DMAs complete out of order, everything else in order.
-enum class Unit : std::uint8_t { kTensor, kVector, kScalar, kGpSimd, kSync, kDma };
-inline constexpr int kUnits = 6;
-
 constexpr std::string_view NameOf(Unit unit) {
   constexpr std::array<std::string_view, kUnits> kNames = {"tensor", "vector", "scalar",
                                                            "gpsimd", "sync",   "dma"};
@@ -26,13 +22,7 @@ enum class Gate : std::uint8_t { kStart, kData };
 
 // Whatever engine queues it, a transfer is the DMA unit's and a core_barrier GpSimd's.
 constexpr Unit UnitOf(const Instruction& instruction) {
-  const Body& body = instruction.body;
-  if (std::holds_alternative<DmaCopy>(body) || std::holds_alternative<DmaCompute>(body) ||
-      std::holds_alternative<SendRecv>(body))
-    return Unit::kDma;
-  if (std::holds_alternative<CoreBarrier>(body))
-    return Unit::kGpSimd;
-  return static_cast<Unit>(instruction.engine);
+  return TraitsOf(instruction.body).unit.value_or(static_cast<Unit>(instruction.engine));
 }
 
 // A gather or scatter: GpSimd writes its descriptors.
@@ -42,7 +32,7 @@ constexpr bool HasSoftwareDescriptors(const Instruction& instruction) {
 }
 
 constexpr bool IsMeeting(const Body& body) {
-  return std::holds_alternative<CoreBarrier>(body) || std::holds_alternative<SendRecv>(body);
+  return TraitsOf(body).owner == Owner::kMeeting;
 }
 
 }  // namespace bwmm::isa

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "model/isa/operand_use.h"
 #include "model/isa/text.h"
 #include "model/numerics/scale_group.h"
 #include "model/support/sim_error.h"
@@ -20,6 +21,22 @@ class Validator {
   Validator(const Instruction& instruction, const Limits& limits)
       : instruction_(instruction), limits_(limits) {}
 
+  // What the description says of each operand; the rules of single instructions are below.
+  void Described() const {
+    const Operand* dst = nullptr;
+    ForEachOperand(instruction_.body, [&](const OperandUse& use) {
+      if (use.name == "dst")
+        dst = &use.operand;
+      InPlace(use.use.place, use.operand);
+      OfShape(use.use.shape, use.operand, dst);
+    });
+  }
+
+  // Rules beside the description; an instruction without either kind does not compile.
+  template <typename Op>
+  void operator()(const Op& op) const {
+    op.Rules(*this);
+  }
   void operator()(const LoadStationary& i) const {
     RequireMx(i.mode, i.scale.has_value());
     Require(i.stationary.memory == Memory::kSbuf, "stationary must be in SBUF", i.stationary);
@@ -92,49 +109,7 @@ class Validator {
     Scale(i.dst_scale, i.dst);
   }
 
-  void operator()(const ActivationOp& i) const {
-    Elementwise(i.dst, {&i.src});
-    if (i.bias)
-      PerPartition(*i.bias, i.dst);
-  }
-  void operator()(const TensorTensor& i) const {
-    Elementwise(i.dst, {&i.a, &i.b});
-    if (i.a.memory == Memory::kPsum && i.b.memory == Memory::kPsum)
-      Refuse("at most one input may be in PSUM");
-  }
-  void operator()(const TensorScalar& i) const {
-    Elementwise(i.dst, {&i.src});
-    if (i.dst.dtype == DType::kInt32 && i.src.dtype == DType::kInt32) {
-      Whole(i.scalar0);
-      Whole(i.scalar1);
-    }
-    PerPartition(i.scalar0, i.dst);
-    PerPartition(i.scalar1, i.dst);
-  }
-  void operator()(const ScalarTensorTensor& i) const {
-    Elementwise(i.dst, {&i.data, &i.tensor});
-    if (i.dst.dtype == DType::kInt32 && i.data.dtype == DType::kInt32 &&
-        i.tensor.dtype == DType::kInt32)
-      Whole(i.scalar);
-    PerPartition(i.scalar, i.dst);
-  }
-  void operator()(const TensorCopy& i) const { Elementwise(i.dst, {&i.src}); }
-  void operator()(const TensorReduce& i) const {
-    Local(i.dst);
-    Local(i.src);
-    Require(
-        i.dst.free_size() == 1 && i.dst.partitions == i.src.partitions,
-        fmt::format("dst must have one element in each of src's {} partitions", i.src.partitions),
-        i.dst);
-  }
-  void operator()(const Memset& i) const { Local(i.dst); }
-  void operator()(const Iota& i) const {
-    Local(i.dst);
-    Require(i.dst.dtype == DType::kInt32, "dst must be int32", i.dst);
-  }
   void operator()(const DmaCopy& i) const {
-    Moved(i.dst);
-    Moved(i.src);
     Require(i.dst.free_size() == i.src.free_size(),
             fmt::format("src must have dst's {} elements per row", i.dst.free_size()), i.src);
     const bool broadcast = i.src.partitions == 1 && !i.gather;
@@ -152,21 +127,15 @@ class Validator {
     Offset(i.dst_offset, i.dst);
   }
   void operator()(const DmaCompute& i) const {
-    Moved(i.dst);
+    constexpr std::string_view kNoArithmetic = "x4 and carrier types have no element arithmetic";
     Require(!i.sources.empty(), "at least one source is needed", i.dst);
-    Require(!IsBytesOnly(i.dst.dtype), "x4 and carrier types have no element arithmetic", i.dst);
-    for (const Operand& source : i.sources) {
-      Moved(source);
-      Require(!IsBytesOnly(source.dtype), "x4 and carrier types have no element arithmetic",
-              source);
-      SameShape(source, i.dst);
-    }
+    Require(!IsBytesOnly(i.dst.dtype), kNoArithmetic, i.dst);
+    for (const Operand& source : i.sources)
+      Require(!IsBytesOnly(source.dtype), kNoArithmetic, source);
   }
   void operator()(const SendRecv& i) const {
     Require(i.src.memory == Memory::kSbuf, "src must be in SBUF", i.src);
     Require(i.dst.memory == Memory::kSbuf, "dst must be in SBUF", i.dst);
-    Moved(i.src);
-    Moved(i.dst);
     Require(i.src.dtype == i.dst.dtype && i.src.partitions == i.dst.partitions &&
                 i.src.free_size() == i.dst.free_size(),
             "src must have dst's shape and type", i.src);
@@ -185,15 +154,13 @@ class Validator {
   }
   void operator()(const RegisterLoad& i) const {
     Require(i.src.elements() == 1 && i.src.dtype == DType::kInt32, "src must be one int32", i.src);
-    Moved(i.src);
   }
 
- private:
   [[noreturn]] void Refuse(const std::string& why) const {
     throw SimError("instruction {} ({}) on core {}: {}", instruction_.id, OpcodeOf(instruction_),
                    instruction_.core, why);
   }
-  void Require(bool holds, const std::string& rule, const Operand& operand) const {
+  void Require(bool holds, std::string_view rule, const Operand& operand) const {
     if (!holds)
       Refuse(fmt::format("{}; it is {}", rule, ToText(operand)));
   }
@@ -205,6 +172,15 @@ class Validator {
       Refuse(fmt::format("constant {} of an int32 operation, allowed a whole int32", *value));
   }
 
+  // `operand` has `count` elements, in words, in each of src's partitions.
+  void InEachPartition(const Operand& operand, std::string_view words, std::int64_t count,
+                       const Operand& src) const {
+    Require(operand.free_size() == count && operand.partitions == src.partitions,
+            fmt::format("dst must have {} in each of src's {} partitions", words, src.partitions),
+            operand);
+  }
+
+ private:
   void Ranked(const Operand& operand) const {
     Require(operand.rank >= 1, "a PE operand must have a free dimension", operand);
   }
@@ -275,6 +251,27 @@ class Validator {
     Fits(offset->index);
   }
 
+  void InPlace(isa::Place place, const Operand& operand) const {
+    switch (place) {
+      case isa::Place::kOwn:
+        return;
+      case isa::Place::kLocal:
+        return Local(operand);
+      case isa::Place::kMoved:
+        return Moved(operand);
+    }
+  }
+  void OfShape(Shape shape, const Operand& operand, const Operand* dst) const {
+    switch (shape) {
+      case Shape::kAny:
+        return;
+      case Shape::kOfDst:
+        return SameShape(operand, *dst);
+      case Shape::kPerPartition:
+        return PerPartition(operand, *dst);
+    }
+  }
+
   void Local(const Operand& operand) const {
     Require(operand.memory != Memory::kHbm, "engines reach SBUF and PSUM, not HBM", operand);
     Require(!IsBytesOnly(operand.dtype), "x4 and carrier types have no element arithmetic",
@@ -282,14 +279,6 @@ class Validator {
     Require(!(instruction_.engine == Engine::kGpSimd && operand.memory == Memory::kPsum),
             "GpSimd does not reach PSUM", operand);
     Place(operand);
-  }
-
-  void Elementwise(const Operand& dst, std::initializer_list<const Operand*> sources) const {
-    Local(dst);
-    for (const Operand* source : sources) {
-      Local(*source);
-      SameShape(*source, dst);
-    }
   }
 
   void SameShape(const Operand& source, const Operand& dst) const {
@@ -300,18 +289,12 @@ class Validator {
 
   // A scalar operand: one value per partition, or one for all.
   void PerPartition(const Operand& scalar, const Operand& dst) const {
-    Local(scalar);
     Require(
         scalar.free_size() == 1 && (scalar.partitions == dst.partitions || scalar.partitions == 1),
         fmt::format("a scalar must have one element in each of {} partitions, or one for all",
                     dst.partitions),
         scalar);
   }
-  void PerPartition(const ScalarArg& scalar, const Operand& dst) const {
-    if (const auto* operand = std::get_if<Operand>(&scalar))
-      PerPartition(*operand, dst);
-  }
-
   void PeType(const Operand& operand) const {
     const DType type = operand.dtype;
     const bool half = type == DType::kBf16 || type == DType::kFp16;
@@ -357,13 +340,19 @@ class Validator {
 }  // namespace
 
 void Validate(const Instruction& instruction, const Limits& limits) {
-  const bool on_array = std::holds_alternative<LoadStationary>(instruction.body) ||
-                        std::holds_alternative<MultiplyMoving>(instruction.body);
-  if (on_array != (instruction.engine == Engine::kTensor))
+  const Traits& traits = TraitsOf(instruction.body);
+  if (!traits.allows(instruction.engine)) {
+    std::string allowed;
+    for (int e = 0; e < kEngines; ++e) {
+      if (traits.allows(static_cast<Engine>(e)))
+        allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", NameOf(static_cast<Engine>(e)));
+    }
     throw SimError("instruction {} ({}) on core {}: engine {}, allowed {}", instruction.id,
-                   OpcodeOf(instruction), instruction.core, NameOf(instruction.engine),
-                   on_array ? "tensor" : "vector, scalar, gpsimd, sync");
-  std::visit(Validator(instruction, limits), instruction.body);
+                   traits.opcode, instruction.core, NameOf(instruction.engine), allowed);
+  }
+  const Validator validator(instruction, limits);
+  validator.Described();
+  std::visit(validator, instruction.body);
 }
 
 }  // namespace bwmm::isa

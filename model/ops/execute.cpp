@@ -1,5 +1,6 @@
 #include "model/ops/execute.h"
 
+#include "model/isa/operand_use.h"
 #include "model/ops/dma_ops.h"
 #include "model/ops/operand_view.h"
 #include "model/ops/row_copy.h"
@@ -10,41 +11,13 @@
 namespace bwmm::ops {
 namespace {
 
-bool IsInt(const isa::Operand& operand) {
-  return operand.dtype == DType::kInt32;
-}
-bool IsInt(const isa::ScalarArg& scalar) {
-  const auto* operand = std::get_if<isa::Operand>(&scalar);
-  return operand == nullptr || IsInt(*operand);
-}
-
-struct Control {
-  bool operator()(const isa::TensorTensor& i) const {
-    return IsInt(i.dst) && IsInt(i.a) && IsInt(i.b);
-  }
-  bool operator()(const isa::TensorScalar& i) const {
-    return IsInt(i.dst) && IsInt(i.src) && IsInt(i.scalar0) && IsInt(i.scalar1);
-  }
-  bool operator()(const isa::ScalarTensorTensor& i) const {
-    return IsInt(i.dst) && IsInt(i.data) && IsInt(i.scalar) && IsInt(i.tensor);
-  }
-  bool operator()(const isa::TensorReduce& i) const { return IsInt(i.dst) && IsInt(i.src); }
-  bool operator()(const isa::TensorCopy& i) const { return IsInt(i.dst) && IsInt(i.src); }
-  bool operator()(const isa::Memset& i) const { return IsInt(i.dst); }
-  bool operator()(const isa::Iota&) const { return true; }
-  bool operator()(const isa::DmaCopy& i) const { return IsInt(i.dst) && IsInt(i.src); }
-  template <typename Other>
-  bool operator()(const Other&) const {
-    return false;
-  }
-};
-
+// An instruction of ops has an overload of ops::Execute, or this does not compile.
 struct Executable {
   CoreMemory& memory;
 
   template <typename Op>
   void operator()(const Op& op) const {
-    if constexpr (requires { ops::Execute(op, memory); })
+    if constexpr (Op::kTraits.owner == isa::Owner::kOps)
       ops::Execute(op, memory);
     else
       Check(false, "PE, meeting and register instructions are executed by their owner");
@@ -54,7 +27,8 @@ struct Executable {
 }  // namespace
 
 bool IsControl(const isa::Instruction& instruction) {
-  return std::visit(Control{}, instruction.body);
+  return isa::TraitsOf(instruction.body).control == isa::Control::kOnInt32 &&
+         isa::OnIntegers(instruction.body);
 }
 
 void Execute(const isa::Instruction& instruction, CoreMemory& memory) {

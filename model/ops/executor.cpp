@@ -247,17 +247,23 @@ std::int32_t Core::RegisterValue(std::uint32_t id) {
 }
 
 void Core::Run(const isa::Instruction& instruction) {
+  switch (isa::TraitsOf(instruction.body).owner) {
+    case isa::Owner::kOps:
+      return Execute(instruction, memory_);
+    case isa::Owner::kMeeting:
+      return executor_.Meet(instruction);
+    case isa::Owner::kSequencer:
+      registers_[instruction.id] =
+          ReadInt32(std::get<isa::RegisterLoad>(instruction.body).src, memory_);
+      return;
+    case isa::Owner::kArray:
+      break;
+  }
   if (const auto* load = std::get_if<isa::LoadStationary>(&instruction.body)) {
     stationary_ = *load;
     stationary_data_ = GatherPeOperand(load->stationary, load->scale, sbuf_);
-  } else if (const auto* multiply = std::get_if<isa::MultiplyMoving>(&instruction.body)) {
-    Multiply(*multiply);
-  } else if (isa::IsMeeting(instruction.body)) {
-    executor_.Meet(instruction);
-  } else if (const auto* reg = std::get_if<isa::RegisterLoad>(&instruction.body)) {
-    registers_[instruction.id] = ReadInt32(reg->src, memory_);
   } else {
-    Execute(instruction, memory_);
+    Multiply(std::get<isa::MultiplyMoving>(instruction.body));
   }
 }
 

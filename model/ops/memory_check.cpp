@@ -98,133 +98,77 @@ void MemoryChecker::Write(const isa::Operand& operand) {
   });
 }
 
-void MemoryChecker::Scale(const isa::Operand& operand, bool write) {
-  for (int quadrant = 0; quadrant * 32 < operand.partitions; ++quadrant) {
-    isa::Operand rows = operand;
-    rows.partition += 32 * quadrant;
-    rows.partitions = 4;
-    if (write)
-      Write(rows);
-    else
-      Read(rows, "scale");
-  }
+namespace {
+
+// Row p of an operand.
+isa::Operand Lane(const isa::Operand& operand, std::int64_t p) {
+  isa::Operand lane = operand;
+  lane.partitions = 1;
+  if (operand.memory == isa::Memory::kHbm)
+    lane.offset += p * operand.partition_stride * SizeOf(operand.dtype);
+  else
+    lane.partition += static_cast<int>(p);
+  return lane;
 }
 
-struct MemoryChecker::Visitor {
-  MemoryChecker& c;
+}  // namespace
 
-  void Read(const isa::Operand& operand, std::string_view name) const { c.Read(operand, name); }
-  void Read(const isa::ScalarArg& scalar, std::string_view name) const {
-    if (const auto* operand = std::get_if<isa::Operand>(&scalar))
-      c.Read(*operand, name);
-  }
-  void Rows(const isa::Operand& operand, const std::optional<isa::VectorOffset>& rows,
-            const std::optional<isa::ScalarOffset>& offset,
-            const std::function<void(std::int64_t, const isa::Operand&)>& f) const {
-    if (rows)
-      c.Read(rows->index, "index");
-    if (offset)
-      c.Read(offset->index, "scalar offset");
-    if (rows || offset)
-      ForEachDynamicRow(operand, rows, offset, c.memory_, f);
-  }
+void MemoryChecker::ReadUse(const isa::OperandUse& use, RowsTaken& taken) {
+  const isa::Role role = use.use.role;
+  if (role == isa::Role::kIndex || role == isa::Role::kOrdered)
+    return;
+  if (isa::IsScale(role))
+    return isa::ForEachScaleQuadrant(use.operand,
+                                     [&](const isa::Operand& rows) { Read(rows, use.name); });
+  if (!use.dynamic())
+    return Read(use.operand, role == isa::Role::kAccumulated
+                                 ? fmt::format("accumulating {}", use.name)
+                                 : std::string(use.name));
+  taken = {.source = &use.operand, .rows = {}};
+  const std::string name = fmt::format("{} row", use.name);
+  ForEachDynamicRow(use.operand, *use.rows, *use.offset, memory_,
+                    [&](std::int64_t p, const isa::Operand& row) {
+                      Read(row, name);
+                      taken.rows.push_back(p);
+                    });
+}
 
-  // Row p of the operand a gather fills.
-  static isa::Operand Lane(const isa::Operand& operand, std::int64_t p) {
-    isa::Operand lane = operand;
-    lane.partitions = 1;
-    if (operand.memory == isa::Memory::kHbm)
-      lane.offset += p * operand.partition_stride * SizeOf(operand.dtype);
-    else
-      lane.partition += static_cast<int>(p);
-    return lane;
-  }
+void MemoryChecker::WriteUse(const isa::OperandUse& use, const RowsTaken& taken) {
+  if (use.use.role == isa::Role::kOrdered)
+    return;
+  if (isa::IsScale(use.use.role))
+    return isa::ForEachScaleQuadrant(use.operand, [&](const isa::Operand& rows) { Write(rows); });
+  if (use.dynamic())
+    return ForEachDynamicRow(use.operand, *use.rows, *use.offset, memory_,
+                             [&](std::int64_t, const isa::Operand& row) { Write(row); });
+  if (taken.source == nullptr)
+    return Write(use.operand);
+  // A row that was skipped leaves its place as it was.
+  for (const std::int64_t p : taken.rows)
+    Write(taken.source->partitions == use.operand.partitions ? Lane(use.operand, p) : use.operand);
+}
 
-  void operator()(const isa::LoadStationary& i) const {
-    Read(i.stationary, "stationary");
-    if (i.scale)
-      c.Scale(*i.scale, false);
-  }
-  void operator()(const isa::MultiplyMoving& i) const {
-    if (i.mode != PeMode::kTranspose)
-      Read(i.moving, "moving");
-    if (i.scale)
-      c.Scale(*i.scale, false);
-    if (i.accumulate)
-      Read(i.dst, "accumulating dst");
-    c.Write(i.dst);
-  }
-  void operator()(const isa::QuantizeMx& i) const {
-    Read(i.src, "src");
-    c.Write(i.dst);
-    c.Scale(i.dst_scale, true);
-  }
-  void operator()(const isa::ActivationOp& i) const {
-    Read(i.src, "src");
-    if (i.bias)
-      Read(*i.bias, "bias");
-    c.Write(i.dst);
-  }
-  void operator()(const isa::TensorTensor& i) const {
-    Read(i.a, "a");
-    Read(i.b, "b");
-    c.Write(i.dst);
-  }
-  void operator()(const isa::TensorScalar& i) const {
-    Read(i.src, "src");
-    Read(i.scalar0, "scalar0");
-    Read(i.scalar1, "scalar1");
-    c.Write(i.dst);
-  }
-  void operator()(const isa::ScalarTensorTensor& i) const {
-    Read(i.data, "data");
-    Read(i.scalar, "scalar");
-    Read(i.tensor, "tensor");
-    c.Write(i.dst);
-  }
-  void operator()(const isa::TensorReduce& i) const {
-    Read(i.src, "src");
-    c.Write(i.dst);
-  }
-  void operator()(const isa::TensorCopy& i) const {
-    Read(i.src, "src");
-    c.Write(i.dst);
-  }
-  void operator()(const isa::Memset& i) const { c.Write(i.dst); }
-  void operator()(const isa::Iota& i) const { c.Write(i.dst); }
-  void operator()(const isa::DmaCopy& i) const {
-    if (i.gather || i.src_offset) {
-      Rows(i.src, i.gather, i.src_offset, [&](std::int64_t p, const isa::Operand& row) {
-        Read(row, "src row");
-        c.Write(i.src.partitions == i.dst.partitions ? Lane(i.dst, p) : i.dst);
-      });
-    } else {
-      Read(i.src, "src");
-    }
-    if (i.scatter || i.dst_offset) {
-      Rows(i.dst, i.scatter, i.dst_offset,
-           [&](std::int64_t, const isa::Operand& row) { c.Write(row); });
-    } else if (!i.gather && !i.src_offset) {
-      c.Write(i.dst);
-    }
-  }
-  void operator()(const isa::DmaCompute& i) const {
-    for (const isa::Operand& source : i.sources)
-      Read(source, "source");
-    c.Write(i.dst);
-  }
-  void operator()(const isa::SendRecv& i) const {
-    Read(i.src, "src");
-    c.Write(i.dst);
-  }
-  void operator()(const isa::CoreBarrier&) const {}
-  void operator()(const isa::RegisterLoad& i) const { Read(i.src, "src"); }
-};
+void MemoryChecker::Check(const isa::Body& body) {
+  // Indices first: they say which rows are read.
+  isa::ForEachOperand(body, [&](const isa::OperandUse& use) {
+    if (use.use.role == isa::Role::kIndex)
+      Read(use.operand, use.name);
+  });
+  RowsTaken taken;
+  isa::ForEachOperand(body, [&](const isa::OperandUse& use) {
+    if (isa::Reads(use.use.role))
+      ReadUse(use, taken);
+  });
+  isa::ForEachOperand(body, [&](const isa::OperandUse& use) {
+    if (isa::Writes(use.use.role))
+      WriteUse(use, taken);
+  });
+}
 
 void MemoryChecker::Observe(const isa::Instruction& instruction, const std::string& when) {
   position_ = instruction.id;
   try {
-    std::visit(Visitor{*this}, instruction.body);
+    Check(instruction.body);
   } catch (const SimError& error) {
     throw SimError("instruction {} ({}) on core {}: {} {}", instruction.id,
                    isa::OpcodeOf(instruction), instruction.core, error.what(), when);

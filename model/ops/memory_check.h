@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/isa/instruction.h"
+#include "model/isa/operand_use.h"
 #include "model/isa/sink.h"
 #include "model/ops/execute.h"
 #include "model/ops/lifetimes.h"
@@ -32,11 +33,17 @@ class MemoryChecker {
   void Observe(const isa::Instruction& instruction, const std::string& when);
 
  private:
-  struct Visitor;
+  // The rows of a dynamic source that are not skipped.
+  struct RowsTaken {
+    const isa::Operand* source = nullptr;
+    std::vector<std::int64_t> rows;
+  };
 
+  void Check(const isa::Body& body);
+  void ReadUse(const isa::OperandUse& use, RowsTaken& taken);
+  void WriteUse(const isa::OperandUse& use, const RowsTaken& taken);
   void Read(const isa::Operand& operand, std::string_view name);
   void Write(const isa::Operand& operand);
-  void Scale(const isa::Operand& operand, bool write);
   template <typename F>
   void ForEachStretch(const isa::Operand& operand, F f) const;
   template <typename F>

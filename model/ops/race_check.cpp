@@ -19,37 +19,22 @@ void RaceChecker::RegisterRead(int core, std::uint32_t register_load) {
     order_.RegisterRead(core, register_load);
 }
 
-// The instructions that reach HBM.
-struct RaceChecker::Visitor {
-  RaceChecker& c;
-  CoreMemory& memory;
-
-  void Rows(const isa::Operand& operand, const std::optional<isa::VectorOffset>& rows,
-            const std::optional<isa::ScalarOffset>& offset, bool write) const {
-    if (operand.memory != isa::Memory::kHbm)
-      return;
-    if (!rows && !offset)
-      return c.Access(operand, write);
-    // Rows of an input nobody may write race with nothing.
-    if (!write && c.hbm_.Find(operand.offset, 1).read_only)
-      return;
-    ForEachDynamicRow(operand, rows, offset, memory,
-                      [&](std::int64_t, const isa::Operand& row) { c.Access(row, write); });
+void RaceChecker::Use(const isa::OperandUse& use, bool write, CoreMemory& memory) {
+  if (use.operand.memory != isa::Memory::kHbm)
+    return;
+  if (use.use.role == isa::Role::kOrdered) {
+    if (write)
+      Barrier(use.operand);
+    return;
   }
-  void operator()(const isa::DmaCopy& i) const {
-    Rows(i.src, i.gather, i.src_offset, false);
-    Rows(i.dst, i.scatter, i.dst_offset, true);
-  }
-  void operator()(const isa::DmaCompute& i) const {
-    for (const isa::Operand& source : i.sources)
-      Rows(source, {}, {}, false);
-    Rows(i.dst, {}, {}, true);
-  }
-  void operator()(const isa::RegisterLoad& i) const { Rows(i.src, {}, {}, false); }
-  void operator()(const isa::CoreBarrier& i) const { c.Barrier(i.data); }
-  template <typename OnChip>
-  void operator()(const OnChip&) const {}
-};
+  if (!use.dynamic())
+    return Access(use.operand, write);
+  // Rows of an input nobody may write race with nothing.
+  if (!write && hbm_.Find(use.operand.offset, 1).read_only)
+    return;
+  ForEachDynamicRow(use.operand, *use.rows, *use.offset, memory,
+                    [&](std::int64_t, const isa::Operand& row) { Access(row, write); });
+}
 
 void RaceChecker::Observe(const isa::Instruction& instruction, CoreMemory& memory) {
   now_ = {.core = instruction.core,
@@ -57,7 +42,14 @@ void RaceChecker::Observe(const isa::Instruction& instruction, CoreMemory& memor
           .barriers = 0,
           .opcode = isa::OpcodeOf(instruction)};
   try {
-    std::visit(Visitor{*this, memory}, instruction.body);
+    isa::ForEachOperand(instruction.body, [&](const isa::OperandUse& use) {
+      if (isa::Reads(use.use.role))
+        Use(use, false, memory);
+    });
+    isa::ForEachOperand(instruction.body, [&](const isa::OperandUse& use) {
+      if (isa::Writes(use.use.role))
+        Use(use, true, memory);
+    });
   } catch (const Race&) {
     throw;
   } catch (const SimError& error) {

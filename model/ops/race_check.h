@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/isa/operand_use.h"
 #include "model/isa/sink.h"
 #include "model/ops/execute.h"
 #include "model/ops/order_graph.h"
@@ -67,9 +68,9 @@ class RaceChecker {
     std::vector<std::uint32_t> barriers;  // by core
     std::map<std::uint64_t, Cell> cells;  // by first byte
   };
-  struct Visitor;
   using Cells = std::map<std::uint64_t, Cell>;
 
+  void Use(const isa::OperandUse& use, bool write, CoreMemory& memory);
   void Access(const isa::Operand& operand, bool write);
   void AccessBytes(const HbmTensor& tensor, Tensor& shadow, std::uint64_t begin, std::uint64_t end,
                    bool write);

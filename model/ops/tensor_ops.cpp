@@ -1,7 +1,9 @@
 #include "model/ops/tensor_ops.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "model/numerics/scale_group.h"
@@ -241,6 +243,27 @@ void Execute(const isa::QuantizeMx& op, CoreMemory& memory) {
     store_scales(memory.sbuf.At(partition, op.dst_scale.offset, op.dst_scale.span_bytes()),
                  reinterpret_cast<const std::byte*>(&scales[std::size_t{1} * g * columns]));
   }
+}
+
+// NaN counts as -Inf. Of two equal values the first stays in front, so zeros keep their order.
+void Execute(const isa::Max8& op, CoreMemory& memory) {
+  OperandView src(op.src, memory), dst(op.dst, memory);
+  std::vector<float> x(src.free_size());
+  for (std::int64_t p = 0; p < dst.partitions(); ++p) {
+    src.Load(p, x.data());
+    std::array<float, isa::Max8::kLargest> largest;
+    largest.fill(-std::numeric_limits<float>::infinity());
+    for (const float value : x) {
+      if (!(value > largest.back()))
+        continue;
+      std::size_t at = largest.size() - 1;
+      for (; at > 0 && value > largest[at - 1]; --at)
+        largest[at] = largest[at - 1];
+      largest[at] = value;
+    }
+    dst.Store(p, largest.data());
+  }
+  dst.Commit();
 }
 
 }  // namespace bwmm::ops

@@ -17,5 +17,6 @@ void Execute(const isa::TensorCopy& op, CoreMemory& memory);
 void Execute(const isa::Memset& op, CoreMemory& memory);
 void Execute(const isa::Iota& op, CoreMemory& memory);
 void Execute(const isa::QuantizeMx& op, CoreMemory& memory);
+void Execute(const isa::Max8& op, CoreMemory& memory);
 
 }  // namespace bwmm::ops

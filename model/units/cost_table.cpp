@@ -1,3 +1,26 @@
+// N is the number of elements per partition, MIN the shortest occupancy (64). Sources as in
+// model/presets/trn3.toml; ISA226 is the nki.isa reference of release 2.26.1.
+//
+//   instruction          occupancy                                                     source
+//   activation           max(MIN, N)                                                   ISA226
+//   tensor_scalar        max(MIN, N / mode)                                            ISA226, T2
+//   tensor_copy          max(MIN, N / mode)                                            ISA226, T3
+//   tensor_tensor        max(MIN, N): an operand in PSUM, or all 16-bit floats;
+//                        else max(MIN, 2 N)                                            ISA226, T2
+//   scalar_tensor_tensor max(MIN, N): 16-bit floats, subtract then multiply, N even;
+//                        else max(MIN, 2 N)                                            ISA226
+//   tensor_reduce        max(MIN, N / 2): bf16 in and out, add or max; else max(MIN, N) ISA226
+//   memset               max(MIN, N / 2): zero into bf16 or fp16; else max(MIN, N)     ISA226
+//   max8                 max(MIN, N)                                                   ISA226
+//   iota                 150 + N                                                       ISA226
+//   quantize_mx          max(MIN, N / 4)                                               T3
+//   register_load        64 from SBUF; from HBM one DMA start in addition              chosen
+//   descriptors          fixed + rows * cycles per descriptor (gather, scatter)        chosen
+//
+//   mode, VectorEngine   4: in and out in SBUF, both 16-bit floats, contiguous         T2
+//                        2: the same, not contiguous; or one side in PSUM, contiguous  T2
+//   mode, ScalarEngine   2 on trn3: in and out both 16-bit floats                      T3
+//   latency              access_cycles (60); quantize_mx: pipeline_cycles more         T1
 #include "model/units/cost_table.h"
 
 #include <algorithm>
@@ -79,11 +102,25 @@ struct Occupancy {
     return AtLeast(t.gpsimd_fixed + i.dst.free_size());
   }
   std::int64_t operator()(const isa::QuantizeMx& i) const { return AtLeast(i.dst.free_size()); }
+  std::int64_t operator()(const isa::Max8& i) const { return AtLeast(i.src.free_size()); }
   std::int64_t operator()(const isa::RegisterLoad&) const { return t.register_load_cycles; }
-  template <typename Other>
-  std::int64_t operator()(const Other&) const {
-    Check(false, "the cost table has a line for every compute instruction");
-    return 0;
+};
+
+// What occupies an engine has a line above, or this does not compile.
+struct Line {
+  const Occupancy& occupancy;
+
+  template <typename Op>
+  std::int64_t operator()(const Op& op) const {
+    constexpr bool kComputes =
+        (Op::kTraits.owner == isa::Owner::kOps && Op::kTraits.unit != isa::Unit::kDma) ||
+        Op::kTraits.owner == isa::Owner::kSequencer;
+    if constexpr (kComputes) {
+      return occupancy(op);
+    } else {
+      Check(false, "the cost table has a line for every compute instruction");
+      return 0;
+    }
   }
 };
 
@@ -91,7 +128,8 @@ struct Occupancy {
 
 Cost CostOf(const isa::Instruction& instruction, const CostTable& table) {
   Cost cost;
-  cost.occupancy = std::visit(Occupancy{instruction.engine, table}, instruction.body);
+  const Occupancy occupancy{instruction.engine, table};
+  cost.occupancy = std::visit(Line{occupancy}, instruction.body);
   cost.latency = table.access_cycles;
   if (std::holds_alternative<isa::QuantizeMx>(instruction.body))
     cost.latency += table.quantize_pipeline_cycles;

@@ -151,6 +151,7 @@ TEST(Access, EveryInstructionReadsItsSourcesAndWritesItsDestination) {
   ExpectRoles(TensorCopy{.dst = Tile(1), .src = Tile(2)}, {{1, 'w'}, {2, 'r'}});
   ExpectRoles(Memset{.dst = Tile(1)}, {{1, 'w'}});
   ExpectRoles(Iota{.dst = Tile(1)}, {{1, 'w'}});
+  ExpectRoles(Max8{.dst = Tile(1), .src = Tile(2)}, {{1, 'w'}, {2, 'r'}});
   ExpectRoles(DmaCopy{.dst = Tile(1), .src = Tile(2)}, {{1, 'w'}, {2, 'r'}});
   ExpectRoles(DmaCompute{.dst = Tile(1), .sources = {Tile(2), Tile(3)}},
               {{1, 'w'}, {2, 'r'}, {3, 'r'}});

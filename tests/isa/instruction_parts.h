@@ -60,6 +60,7 @@ class InstructionParts {
   void Body(const isa::TensorCopy& i) { Add(i.dst, i.src); }
   void Body(const isa::Memset& i) { Add(i.dst, i.value); }
   void Body(const isa::Iota& i) { Add(i.dst, i.base, i.partition_step, i.free_step); }
+  void Body(const isa::Max8& i) { Add(i.dst, i.src); }
   void Body(const isa::DmaCopy& i) {
     Add(i.dst, i.src, i.gather, i.scatter, i.src_offset, i.dst_offset);
   }

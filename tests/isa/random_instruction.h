@@ -102,6 +102,7 @@ class RandomInstruction {
   void Fill(isa::TensorCopy& i) { i = {Operand(), Operand()}; }
   void Fill(isa::Memset& i) { i = {Operand(), Float()}; }
   void Fill(isa::Iota& i) { i = {Operand(), Int(), Int(), Int()}; }
+  void Fill(isa::Max8& i) { i = {Operand(), Operand()}; }
   void Fill(isa::DmaCopy& i) { i = {Operand(), Operand(), Rows(), Rows(), Offset(), Offset()}; }
   void Fill(isa::DmaCompute& i) {
     i.dst = Operand();

@@ -58,6 +58,7 @@ std::vector<Body> OneOfEach() {
           TensorCopy{.dst = kTile, .src = kTile},
           Memset{.dst = kTile},
           Iota{.dst = kTile},
+          Max8{.dst = kTile, .src = kTile},
           DmaCopy{.dst = kTile, .src = kTile},
           DmaCompute{.dst = kTile, .sources = {kTile}},
           SendRecv{.dst = kTile, .src = kTile},

@@ -227,6 +227,20 @@ TEST(Validate, RejectsElementwiseOperandsThatDoNotFit) {
               HasSubstr("GpSimd does not reach PSUM"));
 }
 
+TEST(Validate, RejectsBadMax8s) {
+  const Max8 max{.dst = Row(), .src = Sbuf(DType::kFp32, 32, {4, 4})};
+  ExpectRefused(max, [](auto& i) { i.src.dims[0].size = 1; }, {"8 to 16384", "[32,1,4]"});
+  ExpectRefused(max, [](auto& i) { i.src = Sbuf(DType::kBf16, 32, {16385}); },
+                {"8 to 16384", "16385"});
+  ExpectRefused(max, [](auto& i) { i.dst.dims[0].size = 9; }, {"8 elements", ",9]"});
+  ExpectRefused(max, [](auto& i) { i.dst.partitions = 31; }, {"32 partitions", "[0:31]"});
+  ExpectRefused(max, [](auto& i) { i.src.memory = Memory::kHbm; }, {"not HBM", "hbm"});
+  ExpectRefused(max, [](auto& i) { i.src.dtype = kX4; }, {"x4", "_x4"});
+  EXPECT_EQ(Refusal(Max8{.dst = Row(), .src = Sbuf(DType::kBf16, 32, {16384})}), "");
+  EXPECT_EQ(Refusal(Max8{.dst = Row(), .src = Row()}), "");
+  EXPECT_THAT(Refusal(max, {}, Engine::kGpSimd), HasSubstr("engine gpsimd, allowed vector"));
+}
+
 TEST(Validate, RejectsBadDma) {
   const DmaCopy copy{.dst = Row(), .src = Hbm(DType::kBf16, 32, {8})};
   ExpectRefused(copy, [](auto& i) { i.dst.memory = Memory::kPsum; }, {"HBM and SBUF", "psum"});

@@ -136,6 +136,19 @@ TEST_F(CoreTest, AMatmulIsALoadAndAMultiply) {
   EXPECT_EQ(sink.Get<isa::MultiplyMoving>(3).mode, PeMode::kTranspose);
 }
 
+TEST_F(CoreTest, AMax8IsTheVectorEngines) {
+  const Tile scores = nki.Sbuf("scores", DType::kFp32, 128, {256});
+  const Tile top = nki.Sbuf("top", DType::kFp32, 128, {8});
+  nki.max8(top, scores);
+  ASSERT_EQ(sink.instructions.size(), 1u);
+  const isa::Instruction& instruction = sink.instructions[0];
+  isa::Validate(instruction, sink.limits());
+  EXPECT_EQ(instruction.engine, Engine::kVector);
+  const auto& op = std::get<isa::Max8>(instruction.body);
+  EXPECT_EQ(op.dst.offset, top->operand().offset);
+  EXPECT_EQ(op.src.offset, scores->operand().offset);
+}
+
 TEST_F(CoreTest, AGatherHasOneRowPerIndexAndRunsOnGpSimd) {
   const HbmTensor table{.name = "h", .dtype = DType::kBf16, .shape = {1000, 64}, .address = 4096};
   const Tile rows = nki.Sbuf("rows", DType::kBf16, 128, {64});

@@ -51,6 +51,7 @@ std::vector<Case> Cases() {
        isa::ScalarTensorTensor{.dst = dst, .data = a, .scalar = column, .tensor = b},
        {{"data", a}, {"scalar", column}, {"tensor", b}}},
       {"tensor_reduce", isa::TensorReduce{.dst = column, .src = a}, {{"src", a}}},
+      {"max8", isa::Max8{.dst = dst, .src = a}, {{"src", a}}},
       {"tensor_copy", isa::TensorCopy{.dst = dst, .src = a}, {{"src", a}}},
       {"quantize_mx",
        isa::QuantizeMx{.dst = Dense(Memory::kSbuf, DType::kFp8E4M3FnX4, 32, {2}, 128),

@@ -14,7 +14,7 @@ class RandomCompute {
   void Step() {
     const std::int64_t partitions = c_.dice.Of({1, 5, 16, 32, 33, 64, 100, 128});
     const std::int64_t free = c_.dice.Of({1, 2, 3, 8, 12, 30, 64, 96, 100, 128, 200, 256});
-    switch (c_.dice.Below(8)) {
+    switch (c_.dice.Below(9)) {
       case 0:
         return Pair(partitions, free);
       case 1:
@@ -29,6 +29,8 @@ class RandomCompute {
         return Set(partitions, free);
       case 6:
         return Activate(partitions, free);
+      case 7:
+        return Largest(partitions, std::max<std::int64_t>(free, 8));
       default:
         return c_.limits.generation >= 4 ? Quantize() : Activate(partitions, free);
     }
@@ -115,6 +117,13 @@ class RandomCompute {
     c_.Emit(engine, isa::TensorReduce{.op = Alu(),
                                       .dst = c_.Local(engine, types[0], partitions, 1, Use::kWrite),
                                       .src = src});
+  }
+
+  void Largest(std::int64_t partitions, std::int64_t free) {
+    const auto types = Types();
+    const Operand src = c_.Local(Engine::kVector, types[1], partitions, free, Use::kRead);
+    const Operand dst = c_.Local(Engine::kVector, types[0], partitions, 8, Use::kWrite);
+    c_.Emit(Engine::kVector, isa::Max8{.dst = dst, .src = src});
   }
 
   void Copy(std::int64_t partitions, std::int64_t free) {

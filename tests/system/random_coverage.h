@@ -139,6 +139,11 @@ class Coverage {
     Operand("src", i.src);
     Say(i.dst.dtype == i.src.dtype ? "of bits" : "converting");
   }
+  void Body(const isa::Max8& i) {
+    Operand("dst", i.dst);
+    Operand("src", i.src);
+    Whole(i.dst, i.src, i.src);
+  }
   void Body(const isa::Memset& i) {
     Operand("dst", i.dst);
     Say(i.value != i.value ? "NaN" : i.value - i.value != 0 ? "Inf" : "a number");

@@ -65,8 +65,8 @@ std::vector<std::string> ExpectedFacts() {
   const std::vector<std::string> alu = {"add", "subtract", "multiply", "max", "min", "is_equal"};
 
   for (const char* opcode :
-       {"tensor_tensor", "tensor_scalar", "scalar_tensor_tensor", "tensor_reduce", "tensor_copy",
-        "activation", "dma_copy", "dma_compute"}) {
+       {"tensor_tensor", "tensor_scalar", "scalar_tensor_tensor", "tensor_reduce", "max8",
+        "tensor_copy", "activation", "dma_copy", "dma_compute"}) {
     all(fmt::format("{} dst", opcode), elements);
     all(fmt::format("{} src", opcode), elements);
     const bool dma = std::string_view(opcode).starts_with("dma");
@@ -88,6 +88,7 @@ std::vector<std::string> ExpectedFacts() {
   all("activation", {"identity", "silu", "swish", "gelu", "gelu_tanh", "relu_squared", "sigmoid",
                      "exp", "scaled", "scalar per partition", "scalar for all partitions"});
   all("iota on", {"gpsimd"});
+  all("max8", {"on vector", "of integers"});
 
   all("load_stationary ordinary", pe);
   all("multiply_moving ordinary", pe);

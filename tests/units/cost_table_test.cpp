@@ -116,6 +116,15 @@ TEST(CostTable, ReducesNarrowTensorsAtTwiceTheRate) {
       512);
 }
 
+TEST(CostTable, CountsOneCyclePerElementOfAMax8) {
+  const auto max8 = [](DType type, std::int64_t n) {
+    return Cycles(Engine::kVector, isa::Max8{.dst = Tile(type, 8), .src = Tile(type, n)});
+  };
+  EXPECT_EQ(max8(kFp32, 8), 64);
+  EXPECT_EQ(max8(kFp32, 256), 256);
+  EXPECT_EQ(max8(kBf16, 256), 256);
+}
+
 TEST(CostTable, RoundsHalvesOfOddSizesUp) {
   const auto reduce = [](isa::AluOp op) {
     return Cycles(Engine::kVector,
