@@ -2,12 +2,8 @@
 
 #include <toml++/toml.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <functional>
 #include <span>
-#include <sstream>
 #include <utility>
 
 #include "kernels/inputs/file_io.h"
@@ -22,107 +18,6 @@ std::span<const std::pair<std::string_view, std::string_view>> LayerPresetTexts(
 
 namespace bwmm::inputs {
 namespace {
-
-constexpr std::string_view kTable = "model";
-
-template <typename T>
-void ParseNumber(T& target, std::string_view text, std::string_view key) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    const bool wide = error == std::errc::result_out_of_range;
-    throw SimError("model.{}: '{}', {} is needed", key, text,
-                   !std::is_integral_v<T> ? (wide ? "a number in range" : "a number")
-                   : wide                 ? "an integer of 32 bits"
-                                          : "an integer");
-  }
-  target = value;
-}
-
-void Parse(int& target, std::string_view text, std::string_view key) {
-  ParseNumber(target, text, key);
-}
-void Parse(float& target, std::string_view text, std::string_view key) {
-  ParseNumber(target, text, key);
-}
-void Parse(double& target, std::string_view text, std::string_view key) {
-  ParseNumber(target, text, key);
-}
-void Parse(std::optional<float>& target, std::string_view text, std::string_view key) {
-  target.reset();
-  if (text != "none")
-    ParseNumber(target.emplace(), text, key);
-}
-void Parse(bool& target, std::string_view text, std::string_view key) {
-  if (text != "true" && text != "false")
-    throw SimError("model.{}: '{}', allowed: true, false", key, text);
-  target = text == "true";
-}
-void Parse(std::string& target, std::string_view text, std::string_view) {
-  target = text;
-}
-
-template <typename Enum, std::size_t kCount>
-void ParseName(Enum& target, const std::array<std::string_view, kCount>& names,
-               std::string_view text, std::string_view key) {
-  const auto found = std::ranges::find(names, text);
-  if (found == names.end())
-    throw SimError("model.{}: '{}', allowed: {}", key, text, Join(names));
-  target = static_cast<Enum>(found - names.begin());
-}
-void Parse(WeightLayout& target, std::string_view text, std::string_view key) {
-  ParseName(target, kWeightLayoutNames, text, key);
-}
-void Parse(AffinityScaling& target, std::string_view text, std::string_view key) {
-  ParseName(target, kAffinityScalingNames, text, key);
-}
-void Parse(RouterKind& target, std::string_view text, std::string_view key) {
-  ParseName(target, kRouterNames, text, key);
-}
-void Parse(Activation& target, std::string_view text, std::string_view key) {
-  constexpr int kCount = static_cast<int>(Activation::kExp) + 1;
-  std::array<std::string_view, kCount> names;
-  for (int i = 0; i < kCount; ++i)
-    names[i] = NameOf(static_cast<Activation>(i));
-  ParseName(target, names, text, key);
-}
-
-using Setter = std::function<void(LayerConfig&, std::string_view text, std::string_view key)>;
-
-template <typename T>
-Setter SetterOf(T LayerConfig::*field) {
-  return [field](LayerConfig& config, std::string_view text, std::string_view key) {
-    Parse(config.*field, text, key);
-  };
-}
-
-const std::vector<std::pair<std::string_view, Setter>>& Keys() {
-  static const std::vector<std::pair<std::string_view, Setter>> kKeys = {
-      {"name", SetterOf(&LayerConfig::name)},
-      {"hidden", SetterOf(&LayerConfig::hidden)},
-      {"intermediate", SetterOf(&LayerConfig::intermediate)},
-      {"experts", SetterOf(&LayerConfig::experts)},
-      {"top_k", SetterOf(&LayerConfig::top_k)},
-      {"activation", SetterOf(&LayerConfig::activation)},
-      {"gate_up_bias", SetterOf(&LayerConfig::gate_up_bias)},
-      {"down_bias", SetterOf(&LayerConfig::down_bias)},
-      {"gate_clamp_upper", SetterOf(&LayerConfig::gate_clamp_upper)},
-      {"gate_clamp_lower", SetterOf(&LayerConfig::gate_clamp_lower)},
-      {"up_clamp_upper", SetterOf(&LayerConfig::up_clamp_upper)},
-      {"up_clamp_lower", SetterOf(&LayerConfig::up_clamp_lower)},
-      {"up_offset", SetterOf(&LayerConfig::up_offset)},
-      {"weights", SetterOf(&LayerConfig::weights)},
-      {"affinity_scaling", SetterOf(&LayerConfig::affinity_scaling)},
-      {"router", SetterOf(&LayerConfig::router)},
-      {"router_scale", SetterOf(&LayerConfig::router_scale)},
-      {"router_groups", SetterOf(&LayerConfig::router_groups)},
-      {"router_groups_kept", SetterOf(&LayerConfig::router_groups_kept)},
-      {"routing_sigma", SetterOf(&LayerConfig::routing_sigma)},
-      {"weights_file", SetterOf(&LayerConfig::weights_file)},
-      {"hidden_file", SetterOf(&LayerConfig::hidden_file)},
-  };
-  return kKeys;
-}
 
 std::string TextOfNode(const toml::node& node, const std::string& place) {
   if (const auto text = node.value_exact<std::string>())
@@ -139,16 +34,17 @@ std::string TextOfNode(const toml::node& node, const std::string& place) {
 LayerConfig ParseConfig(std::string_view text, const std::string& origin) try {
   const toml::table table = toml::parse(text, origin);
   for (const auto& [key, node] : table) {
-    if (key.str() != kTable || !node.is_table())
-      throw SimError("{}: '{}', only the table [{}] is known", origin, key.str(), kTable);
+    if (key.str() != kLayerConfigTable || !node.is_table())
+      throw SimError("{}: '{}', only the table [{}] is known", origin, key.str(),
+                     kLayerConfigTable);
   }
-  const toml::table* model = table[kTable].as_table();
+  const toml::table* model = table[kLayerConfigTable].as_table();
   if (model == nullptr)
-    throw SimError("{}: no table [{}]", origin, kTable);
+    throw SimError("{}: no table [{}]", origin, kLayerConfigTable);
   LayerConfig config;
   for (const auto& [key, node] : *model) {
     try {
-      ApplySetting(config, fmt::format("{}.{}", kTable, key.str()),
+      ApplySetting(config, fmt::format("{}.{}", kLayerConfigTable, key.str()),
                    TextOfNode(node, std::string(key.str())));
     } catch (const SimError& error) {
       throw SimError("{}:{}: {}", origin, node.source().begin.line, error.what());
@@ -179,20 +75,6 @@ void CheckLimits(std::string_view what, std::optional<float> lower, std::optiona
 }
 
 }  // namespace
-
-void ApplySetting(LayerConfig& config, std::string_view key, std::string_view value) {
-  const std::string prefix = fmt::format("{}.", kTable);
-  const std::string_view name = key.starts_with(prefix) ? key.substr(prefix.size()) : "";
-  std::string allowed;
-  for (const auto& [known, set] : Keys()) {
-    if (known == name) {
-      set(config, value, name);
-      return;
-    }
-    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", known);
-  }
-  throw SimError("unknown key '{}', allowed: {} followed by one of {}", key, prefix, allowed);
-}
 
 void ValidateLayerConfig(const LayerConfig& c) {
   constexpr int kMaxExtent = 1 << 16;

@@ -58,6 +58,9 @@ struct LayerConfig {
   RoutingOptions RoutingFor(int tokens, std::uint64_t seed) const;
 };
 
+// The table of a TOML text, and what a setting's key begins with: model.hidden.
+inline constexpr std::string_view kLayerConfigTable = "model";
+
 std::vector<std::string> LayerPresetNames();
 LayerConfig LayerPreset(std::string_view name);
 LayerConfig LoadLayerConfig(const std::filesystem::path& path);

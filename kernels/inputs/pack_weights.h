@@ -1,13 +1,8 @@
 // Real weights into the layouts of layer_shape.h: rounded to bf16 or quantised on the host.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <span>
-
 #include "kernels/inputs/dense_experts.h"
 #include "kernels/inputs/layer_data.h"
-#include "model/numerics/scale_group.h"
 
 namespace bwmm::inputs {
 
@@ -20,12 +15,5 @@ void PackDenseWeights(LayerTensors& layer, const DenseExperts& experts);
 
 // Biases in the layout of the layer, bf16. `up_offset` is added to the real up biases.
 void PackBiases(LayerTensors& layer, const ExpertBiases& biases, float up_offset);
-
-// Codes and scale of one scale group.
-struct PackedGroup {
-  std::uint8_t scale = 0;
-  std::array<std::uint8_t, kMxGroup.elements()> codes = {};
-};
-PackedGroup QuantizeGroup(std::span<const float> values, WeightLayout layout);
 
 }  // namespace bwmm::inputs

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/inputs/layer_data.h"
+#include "kernels/inputs/pack_mx.h"
 #include "kernels/inputs/pack_weights.h"
 
 namespace bwmm::inputs {
