@@ -38,9 +38,9 @@ class E8M0 {
 
   // 1 / scale, exact. NaN for NaN: as a factor it turns a whole group into NaN.
   constexpr float Inverse() const {
-    const std::uint32_t shifted = (254u - bits_) << 23;
-    const std::uint32_t word = bits_ == 254 ? 0x00400000u : bits_ == kNan ? 0x7fc00000u : shifted;
-    return std::bit_cast<float>(word);
+    // Code 254 would shift to zero; its inverse is the subnormal below every shifted code.
+    const std::uint32_t shifted = std::max((254u - bits_) << 23, 0x00400000u);
+    return std::bit_cast<float>(bits_ == kNan ? 0x7fc00000u : shifted);
   }
 
   friend constexpr bool operator==(E8M0, E8M0) = default;
