@@ -67,9 +67,8 @@ void Parse(RouterKind& target, std::string_view text, std::string_view key) {
   ParseName(target, kRouterNames, text, key);
 }
 void Parse(Activation& target, std::string_view text, std::string_view key) {
-  constexpr int kCount = static_cast<int>(Activation::kExp) + 1;
-  std::array<std::string_view, kCount> names;
-  for (int i = 0; i < kCount; ++i)
+  std::array<std::string_view, kActivations> names;
+  for (int i = 0; i < kActivations; ++i)
     names[i] = NameOf(static_cast<Activation>(i));
   ParseName(target, names, text, key);
 }

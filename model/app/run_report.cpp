@@ -59,8 +59,9 @@ std::string MachineText(const RunReport& report) {
 
 void AppendTimes(const RunReport& report, std::string& text) {
   const RunResult& result = report.result;
-  text += Line("machine", fmt::format("{}, {} cores, fidelity {}", MachineText(report),
-                                      result.cores.size(), NameOf(report.fidelity)));
+  text += Line("machine",
+               fmt::format("{}, {} core{}, fidelity {}", MachineText(report), result.cores.size(),
+                           result.cores.size() == 1 ? "" : "s", NameOf(report.fidelity)));
   text +=
       Line("cycles", fmt::format("{} TensorEngine cycles = {:.3f} us at {} MHz", result.cycles,
                                  result.seconds_modelled * 1e6, report.machine.clock.tensor_mhz));

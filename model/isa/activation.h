@@ -16,6 +16,7 @@ enum class Activation : std::uint8_t {
   kSigmoid,
   kExp,
 };
+inline constexpr int kActivations = 8;
 
 constexpr std::string_view NameOf(Activation function) {
   switch (function) {

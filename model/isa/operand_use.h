@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/isa/instruction.h"
+#include "model/numerics/scale_group.h"
 
 namespace bwmm::isa {
 
@@ -79,15 +80,15 @@ inline bool OnIntegers(const Body& body) {
   return integers;
 }
 
-// Calls f(rows) for the four scale rows at the start of each 32-partition quadrant.
+// Calls f(rows) for the scale rows at the start of each quadrant that `scale` reaches into.
 template <typename F>
 void ForEachScaleQuadrant(const Operand& scale, F f) {
-  for (int quadrant = 0; quadrant * 32 < scale.partitions; ++quadrant) {
+  kMxGroup.ForEachScaleRun(scale.partitions, [&](const ScaleRun& run) {
     Operand rows = scale;
-    rows.partition += 32 * quadrant;
-    rows.partitions = 4;
+    rows.partition += run.partition;
+    rows.partitions = run.count;
     f(rows);
-  }
+  });
 }
 
 }  // namespace bwmm::isa

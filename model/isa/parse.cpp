@@ -24,19 +24,19 @@ constexpr std::size_t CountOf(Engine) {
   return kEngines;
 }
 constexpr std::size_t CountOf(AluOp) {
-  return 6;
+  return kAluOps;
 }
 constexpr std::size_t CountOf(PeMode) {
-  return 3;
+  return kPeModes;
 }
 constexpr std::size_t CountOf(Activation) {
-  return 8;
+  return kActivations;
 }
 constexpr std::size_t CountOf(ScaleRule) {
-  return 2;
+  return kScaleRules;
 }
 constexpr std::size_t CountOf(OutOfBounds) {
-  return 2;
+  return kOutOfBounds;
 }
 
 template <typename Enum>

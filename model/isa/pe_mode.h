@@ -11,6 +11,7 @@ enum class PeMode : std::uint8_t {
   kMx,         // x4 words with E8M0 scales, one exact group sum per 8 rows
   kTranspose,  // moves bits; the moving operand is an identity the engine makes itself
 };
+inline constexpr int kPeModes = 3;
 
 constexpr std::string_view NameOf(PeMode mode) {
   switch (mode) {

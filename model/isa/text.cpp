@@ -99,8 +99,8 @@ std::string_view NameOf(Engine engine) {
 }
 
 std::string_view NameOf(AluOp op) {
-  constexpr std::array<std::string_view, 6> kNames = {"add", "subtract", "multiply",
-                                                      "max", "min",      "is_equal"};
+  constexpr std::array<std::string_view, kAluOps> kNames = {"add", "subtract", "multiply",
+                                                            "max", "min",      "is_equal"};
   return kNames[static_cast<int>(op)];
 }
 

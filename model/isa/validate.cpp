@@ -315,16 +315,19 @@ class Validator {
             scale);
     Require(scale.dtype == DType::kE8M0 || scale.dtype == DType::kUint8,
             "a scale must be float8_e8m0fnu or uint8", scale);
-    Require(scale.partition % 32 % 4 == 0 && scale.partition % 32 <= 12,
+    Require(kMxGroup.MayStartAt(scale.partition),
             "a scale must start at partition 0, 4, 8 or 12 of its quadrant", scale);
     Require(scale.free_size() == data.free_size(),
             fmt::format("a scale must have {} elements per row", data.free_size()), scale);
-    const std::int64_t quadrants = (scale.partitions + 31) / 32;
-    Require(quadrants == (data.partitions + 31) / 32,
-            fmt::format("a scale must reach over {} partitions", data.partitions), scale);
+    int wanted = 0, given = 0;
+    kMxGroup.ForEachScaleRun(data.partitions, [&](const ScaleRun&) { ++wanted; });
     Operand last = scale;
-    last.partition += static_cast<int>(32 * (quadrants - 1));
-    last.partitions = 4;
+    ForEachScaleQuadrant(scale, [&](const Operand& rows) {
+      ++given;
+      last = rows;
+    });
+    Require(given == wanted, fmt::format("a scale must reach over {} partitions", data.partitions),
+            scale);
     Fits(last);
   }
 

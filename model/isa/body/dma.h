@@ -12,6 +12,7 @@
 namespace bwmm::isa {
 
 enum class OutOfBounds : std::uint8_t { kError, kSkip };
+inline constexpr int kOutOfBounds = 2;
 
 // Row p of the HBM operand it belongs to is table row index[p]: the byte address is
 // offset + index[p] * row_stride * element size. Out of bounds is an unsigned compare

@@ -14,6 +14,7 @@
 namespace bwmm::isa {
 
 enum class AluOp : std::uint8_t { kAdd, kSubtract, kMultiply, kMax, kMin, kIsEqual };
+inline constexpr int kAluOps = 6;
 
 // A scalar operand: a constant, or one value per partition ([P, 1], widened to fp32).
 using ScalarArg = std::variant<float, Operand>;
