@@ -12,7 +12,8 @@ case ${1:-} in
     ;;
 esac
 mapfile -d '' files < <(
-  find bench kernels model tb tests \( -name '*.h' -o -name '*.cpp' \) -print0)
+  find bench cli host kernels model replay tb tests workloads \
+    \( -name '*.h' -o -name '*.cpp' \) -print0)
 ((${#files[@]} > 0)) || {
   echo "format: no C++ files found" >&2
   exit 1

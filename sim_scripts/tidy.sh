@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# clang-tidy (.clang-tidy) over model/ and kernels/, or over the files named on the command line.
+# clang-tidy (.clang-tidy) over every room of C++, or over the files named on the command line.
 # Takes minutes, so it is no ctest entry. Needs a configured build/release.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if (($# > 0)); then
   files=("$@")
 else
-  mapfile -t files < <(find model kernels -name '*.cpp' | sort)
+  mapfile -t files < <(find cli host kernels model replay workloads -name '*.cpp' | sort)
 fi
 printf '%s\0' "${files[@]}" |
   xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p build/release

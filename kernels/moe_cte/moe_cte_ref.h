@@ -25,7 +25,7 @@ enum class Function { kIdentity, kSilu, kSwish, kGelu, kGeluTanh, kReluSquared, 
 // to bf16 again, before any quantisation).
 enum class Scaling { kNone, kPost, kPre };
 
-// Tensors as the kernels read them; layouts as in kernels/inputs/layer_shape.h.
+// Tensors as the kernels read them; layouts as in host/layer_shape.h.
 struct MoeCteProblem {
   int tokens = 0;        // T; hidden rows and affinities of token T are never read
   int hidden = 0;        // padded, a multiple of 512 with MX weights

@@ -5,17 +5,17 @@
 namespace bwmm {
 namespace {
 
-reference::Weights WeightsOf(inputs::WeightLayout layout) {
+reference::Weights WeightsOf(host::WeightLayout layout) {
   switch (layout) {
-    case inputs::WeightLayout::kBf16:
+    case host::WeightLayout::kBf16:
       return reference::Weights::kBf16;
-    case inputs::WeightLayout::kFp8:
+    case host::WeightLayout::kFp8:
       return reference::Weights::kFp8E4M3Fn;
-    case inputs::WeightLayout::kMxfp4:
+    case host::WeightLayout::kMxfp4:
       return reference::Weights::kMxE2M1;
-    case inputs::WeightLayout::kMxfp8E4M3:
+    case host::WeightLayout::kMxfp8E4M3:
       return reference::Weights::kMxE4M3Fn;
-    case inputs::WeightLayout::kMxfp8E5M2:
+    case host::WeightLayout::kMxfp8E5M2:
       return reference::Weights::kMxE5M2;
   }
   throw CheckFailure("unknown weight layout");
@@ -43,13 +43,13 @@ reference::Function FunctionOf(Activation activation) {
   throw CheckFailure("unknown activation");
 }
 
-reference::Scaling ScalingOf(inputs::AffinityScaling scaling) {
+reference::Scaling ScalingOf(host::AffinityScaling scaling) {
   switch (scaling) {
-    case inputs::AffinityScaling::kNoScale:
+    case host::AffinityScaling::kNoScale:
       return reference::Scaling::kNone;
-    case inputs::AffinityScaling::kPostScale:
+    case host::AffinityScaling::kPostScale:
       return reference::Scaling::kPost;
-    case inputs::AffinityScaling::kPreScale:
+    case host::AffinityScaling::kPreScale:
       return reference::Scaling::kPre;
   }
   throw CheckFailure("unknown affinity scaling");
@@ -57,9 +57,9 @@ reference::Scaling ScalingOf(inputs::AffinityScaling scaling) {
 
 }  // namespace
 
-reference::MoeCteProblem ReferenceProblem(const inputs::LayerConfig& config,
-                                          const inputs::LayerTensors& layer,
-                                          const inputs::BlockLayout& blocks) {
+reference::MoeCteProblem ReferenceProblem(const host::LayerConfig& config,
+                                          const host::LayerTensors& layer,
+                                          const host::BlockLayout& blocks) {
   Check(layer.hidden.has_data() && layer.gate_up_weight.has_data(), "the reference needs data");
   Check(layer.tokens == blocks.tokens, "layer and blocks are of the same tokens");
   reference::MoeCteProblem p;

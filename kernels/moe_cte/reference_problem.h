@@ -1,15 +1,15 @@
 // The reference's view of a layer: the same tensors, its own types.
 #pragma once
 
-#include "kernels/inputs/block_layout.h"
-#include "kernels/inputs/layer_data.h"
+#include "host/block_layout.h"
+#include "host/layer_data.h"
 #include "kernels/moe_cte/moe_cte_ref.h"
 
 namespace bwmm {
 
 // Points into `layer` and `blocks`, which must outlive it. The layer must have data.
-reference::MoeCteProblem ReferenceProblem(const inputs::LayerConfig& config,
-                                          const inputs::LayerTensors& layer,
-                                          const inputs::BlockLayout& blocks);
+reference::MoeCteProblem ReferenceProblem(const host::LayerConfig& config,
+                                          const host::LayerTensors& layer,
+                                          const host::BlockLayout& blocks);
 
 }  // namespace bwmm

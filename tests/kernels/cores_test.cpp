@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "model/app/checksum.h"
 #include "model/system/machine.h"
 #include "tests/kernels/layer_run.h"
 #include "tests/kernels/variant_matrix.h"
+#include "workloads/checksum.h"
 
 namespace bwmm {
 namespace {
@@ -68,23 +68,23 @@ TEST_P(Cores, AreInsideTheBoundAndOneAnswerEverywhere) {
   MachineConfig machine = LoadMachine("trn3");
   machine.cores = GetParam().cores;
   const isa::Limits limits = LimitsOf(machine);
-  const app::LayerJobOptions options = OptionsOf(GetParam().layer);
-  app::LayerJob sequential(options, limits, kHbmBytes, true);
+  const workloads::LayerJobOptions options = OptionsOf(GetParam().layer);
+  workloads::LayerJob sequential(options, limits, kHbmBytes, true);
   ops::RunSequentially(limits, sequential.hbm(), sequential.program());
-  const std::string checksum = app::Checksum(sequential.Output().data);
+  const std::string checksum = workloads::Checksum(sequential.Output().data);
   const reference::Comparison comparison = sequential.Compare();
   EXPECT_TRUE(comparison.pass) << "bound ratio " << comparison.max_bound_ratio << ", rms ratio "
                                << comparison.max_rms_ratio;
 
-  app::LayerJob fast(options, limits, kHbmBytes, true);
+  workloads::LayerJob fast(options, limits, kHbmBytes, true);
   const RunResult fast_run = RunMachine(machine, Fidelity::kFast, fast.hbm(), fast.program());
-  EXPECT_EQ(app::Checksum(fast.Output().data), checksum);
+  EXPECT_EQ(workloads::Checksum(fast.Output().data), checksum);
   ASSERT_EQ(fast_run.cores.size(), static_cast<std::size_t>(GetParam().cores));
   for (const CoreResult& core : fast_run.cores)
     EXPECT_GT(core.multiply_adds, 0u);
   EXPECT_EQ(fast_run.sendrecv > 0, GetParam().cores > 1 && !IsBlockShard(GetParam().layer));
 
-  app::LayerJob timing(options, limits, kHbmBytes, false);
+  workloads::LayerJob timing(options, limits, kHbmBytes, false);
   const RunResult timing_run =
       RunMachine(machine, Fidelity::kTiming, timing.hbm(), timing.program());
   EXPECT_EQ(timing_run.cycles, fast_run.cycles);

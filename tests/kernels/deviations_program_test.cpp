@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "model/app/checksum.h"
 #include "model/system/machine.h"
 #include "tests/kernels/layer_run.h"
+#include "workloads/checksum.h"
 
 namespace bwmm {
 namespace {
@@ -170,14 +170,14 @@ TEST(Deviations, B3MachinesOfAnySpeedGiveTheExecutorsBits) {
     layer.kernel.shard_on_I.num_static_block = 2;
     LayerRun sequential(layer);
     sequential.Run();
-    const std::string expected = app::Checksum(sequential.output().data);
+    const std::string expected = workloads::Checksum(sequential.output().data);
     for (std::size_t i = 0; i < speeds.size(); ++i) {
       MachineConfig machine = LoadMachine("trn3");
       for (const auto& [key, value] : speeds[i])
         ApplySetting(machine, key, value);
-      app::LayerJob job(OptionsOf(layer), LimitsOf(machine), kHbmBytes, true);
+      workloads::LayerJob job(OptionsOf(layer), LimitsOf(machine), kHbmBytes, true);
       RunMachine(machine, Fidelity::kFast, job.hbm(), job.program());
-      EXPECT_EQ(app::Checksum(job.Output().data), expected)
+      EXPECT_EQ(workloads::Checksum(job.Output().data), expected)
           << NameOf(variant) << ", settings " << i;
     }
   }

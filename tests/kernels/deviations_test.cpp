@@ -73,7 +73,7 @@ TEST(Deviations, B2PreScaleWithSkippedTokensGivesEveryTokenItsOutput) {
   for (const auto variant : kAllVariants) {
     SCOPED_TRACE(NameOf(variant));
     Layer layer = LayerOf(variant);
-    layer.scaling = inputs::AffinityScaling::kPreScale;
+    layer.scaling = host::AffinityScaling::kPreScale;
     layer.kernel.skip_dma.skip_token = true;
     layer.kernel.capacity_factor = 10;
     LayerRun run(layer);
@@ -109,9 +109,9 @@ TEST(Deviations, B5ChunkedIWithSkippedWeightsUsesTheRightChunk) {
 TEST(Deviations, B6DownBiasIsAddedUnscaledInPreScaleAndNoScale) {
   for (const auto variant : kAllVariants) {
     Layer layer = LayerOf(variant);
-    layer.scaling = inputs::AffinityScaling::kPreScale;
+    layer.scaling = host::AffinityScaling::kPreScale;
     ExpectOnlyBias(layer, 2 * 3);
-    layer.scaling = inputs::AffinityScaling::kNoScale;
+    layer.scaling = host::AffinityScaling::kNoScale;
     ExpectOnlyBias(layer, 2 * 3);
   }
 }
@@ -136,7 +136,7 @@ void ExpectScaleApplied(const std::string& scale, float factor) {
   for (const auto variant : kDense) {
     SCOPED_TRACE(NameOf(variant));
     Layer layer = LayerOf(variant);
-    layer.weights = inputs::WeightLayout::kFp8;
+    layer.weights = host::WeightLayout::kFp8;
     layer.activation = Activation::kIdentity;
     layer.kernel.capacity_factor = 10;
     LayerRun plain(layer), scaled(layer);
@@ -255,7 +255,7 @@ TEST(Deviations, S5PreScaleHasOneMeaningInEveryVariant) {
   for (const auto variant : kAllVariants) {
     SCOPED_TRACE(NameOf(variant));
     Layer layer = LayerOf(variant);
-    layer.scaling = inputs::AffinityScaling::kPreScale;
+    layer.scaling = host::AffinityScaling::kPreScale;
     layer.biases = true;
     layer.clamps = true;
     LayerRun run(layer);

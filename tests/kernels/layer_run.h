@@ -14,7 +14,7 @@
 #include <map>
 #include <vector>
 
-#include "kernels/inputs/routing.h"
+#include "host/routing.h"
 #include "model/numerics/bf16.h"
 #include "model/ops/executor.h"
 #include "model/support/sim_error.h"
@@ -45,12 +45,12 @@ class RecordingSink final : public isa::Sink {
 // router decides.
 using Routes = std::vector<std::vector<int>>;
 
-inline app::LayerJobOptions OptionsOf(Layer layer, const Routes& routes) {
+inline workloads::LayerJobOptions OptionsOf(Layer layer, const Routes& routes) {
   if (routes.empty())
     return OptionsOf(layer);
   layer.tokens = static_cast<int>(routes.size());
   layer.top_k = static_cast<int>(routes[0].size());
-  inputs::Routing routing{.tokens = layer.tokens, .experts = layer.experts, .top_k = layer.top_k};
+  host::Routing routing{.tokens = layer.tokens, .experts = layer.experts, .top_k = layer.top_k};
   for (const auto& slots : routes) {
     for (const int expert : slots) {
       routing.expert.push_back(expert);
@@ -58,10 +58,10 @@ inline app::LayerJobOptions OptionsOf(Layer layer, const Routes& routes) {
     }
   }
   static int files = 0;
-  app::LayerJobOptions options = OptionsOf(layer);
+  workloads::LayerJobOptions options = OptionsOf(layer);
   options.routing_csv = std::filesystem::temp_directory_path() /
                         fmt::format("bwmm_routes_{}_{}.csv", getpid(), files++);
-  inputs::SaveRoutingCsv(options.routing_csv, routing);
+  host::SaveRoutingCsv(options.routing_csv, routing);
   return options;
 }
 
@@ -70,7 +70,7 @@ class LayerRun {
   explicit LayerRun(const Layer& layer, const Routes& routes = {}, const isa::Limits& limits = {})
       : LayerRun(OptionsOf(layer, routes), limits) {}
 
-  app::LayerJob& job() { return job_; }
+  workloads::LayerJob& job() { return job_; }
 
   void Fill(const std::string& name, float value) {
     Change(name, [=](float) { return value; });
@@ -102,7 +102,7 @@ class LayerRun {
   float Out(std::int64_t token, std::int64_t h) const {
     return FromBf16(output_.words<std::uint16_t>()[token * hidden() + h]);
   }
-  const inputs::HostTensor& output() const { return output_; }
+  const host::HostTensor& output() const { return output_; }
   const std::vector<isa::Instruction>& program(int core) const { return programs_[core]; }
   std::int64_t hidden() const { return output_.shape[1]; }
   std::int64_t tokens() const { return output_.shape[0]; }
@@ -141,7 +141,7 @@ class LayerRun {
   }
 
  private:
-  LayerRun(const app::LayerJobOptions& options, const isa::Limits& limits)
+  LayerRun(const workloads::LayerJobOptions& options, const isa::Limits& limits)
       : limits_(limits), job_(options, limits, kHbmBytes, true), programs_(limits.cores) {
     if (!options.routing_csv.empty())
       std::filesystem::remove(options.routing_csv);
@@ -170,8 +170,8 @@ class LayerRun {
   }
 
   isa::Limits limits_;
-  app::LayerJob job_;
-  inputs::HostTensor output_;
+  workloads::LayerJob job_;
+  host::HostTensor output_;
   std::vector<std::vector<isa::Instruction>> programs_;  // by core
 };
 
@@ -188,13 +188,13 @@ inline Layer LayerOf(kernels::MoECTEImplementation variant) {
   return {.name = std::string(NameOf(variant)),
           .variant = variant,
           .intermediate = mx ? 1024 : 32,
-          .weights = mx ? inputs::WeightLayout::kMxfp4 : inputs::WeightLayout::kBf16};
+          .weights = mx ? host::WeightLayout::kMxfp4 : host::WeightLayout::kBf16};
 }
 
 // What a layer is refused with, or "accepted".
 inline std::string RefusalOf(const Layer& layer, const isa::Limits& limits = {}) {
   try {
-    app::LayerJob job(OptionsOf(layer), limits, kHbmBytes, false);
+    workloads::LayerJob job(OptionsOf(layer), limits, kHbmBytes, false);
   } catch (const SimError& error) {
     return error.what();
   }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "model/app/layer_job.h"
+#include "workloads/layer_job.h"
 
 namespace bwmm::testing_layers {
 
@@ -18,16 +18,16 @@ struct Layer {
   int top_k = 2;
   int tokens = 40;
   int block_size = 256;
-  inputs::WeightLayout weights = inputs::WeightLayout::kMxfp4;
+  host::WeightLayout weights = host::WeightLayout::kMxfp4;
   Activation activation = Activation::kSilu;
   bool biases = false;
   bool clamps = false;
-  inputs::AffinityScaling scaling = inputs::AffinityScaling::kPostScale;
+  host::AffinityScaling scaling = host::AffinityScaling::kPostScale;
   kernels::KernelOptions kernel = {};
 };
 
-inline app::LayerJobOptions OptionsOf(const Layer& layer) {
-  inputs::LayerConfig model;
+inline workloads::LayerJobOptions OptionsOf(const Layer& layer) {
+  host::LayerConfig model;
   model.name = layer.name;
   model.hidden = layer.hidden;
   model.intermediate = layer.intermediate;

@@ -28,8 +28,8 @@ struct Outcome {
 };
 
 Outcome RunLayer(const MachineConfig& machine, const Layer& layer) {
-  app::LayerJob job(OptionsOf(layer), LimitsOf(machine),
-                    static_cast<std::uint64_t>(machine.hbm.capacity_mib) << 20, false);
+  workloads::LayerJob job(OptionsOf(layer), LimitsOf(machine),
+                          static_cast<std::uint64_t>(machine.hbm.capacity_mib) << 20, false);
   const RunResult result = RunMachine(machine, Fidelity::kTiming, job.hbm(), job.program());
   return {.cycles = result.cycles, .instructions = result.instructions};
 }

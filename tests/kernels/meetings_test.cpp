@@ -68,7 +68,8 @@ struct Outcome {
 
 template <typename Run>
 Outcome OutcomeOf(const Layer& layer, bool with_data, DroppingSink::Meetings& meetings, Run run) {
-  app::LayerJob job(testing_layers::OptionsOf(layer), {}, testing_layers::kHbmBytes, with_data);
+  workloads::LayerJob job(testing_layers::OptionsOf(layer), {}, testing_layers::kHbmBytes,
+                          with_data);
   Outcome outcome;
   try {
     run(job.hbm(), [&](isa::Sink& sink) {
@@ -96,7 +97,7 @@ Outcome OnTheMachine(const Layer& layer, DroppingSink::Meetings& meetings) {
 }
 
 // Whose half of block `n` each token is in.
-std::map<int, int> OwnersOf(const inputs::BlockLayout& layout, int n) {
+std::map<int, int> OwnersOf(const host::BlockLayout& layout, int n) {
   std::map<int, int> owners;
   for (int slot = 0; slot < layout.block_size; ++slot) {
     const int token = layout.token_position_to_id[n * layout.block_size + slot];
@@ -108,7 +109,7 @@ std::map<int, int> OwnersOf(const inputs::BlockLayout& layout, int n) {
 
 // The barrier between two blocks of an I-shard variant orders something when a token's rows are one
 // core's in one block and the other's in the next.
-bool Share(const inputs::BlockLayout& layout, int n) {
+bool Share(const host::BlockLayout& layout, int n) {
   const std::map<int, int> now = OwnersOf(layout, n), next = OwnersOf(layout, n + 1);
   return std::ranges::any_of(next, [&](const auto& row) {
     const auto before = now.find(row.first);
@@ -121,8 +122,9 @@ bool Share(const inputs::BlockLayout& layout, int n) {
 std::vector<bool> WeightsOf(const Layer& layer, const std::vector<bool>& is_barrier) {
   if (is_barrier.size() == 1)
     return {true};
-  const app::LayerJob job(testing_layers::OptionsOf(layer), {}, testing_layers::kHbmBytes, false);
-  const inputs::BlockLayout& layout = job.layout();
+  const workloads::LayerJob job(testing_layers::OptionsOf(layer), {}, testing_layers::kHbmBytes,
+                                false);
+  const host::BlockLayout& layout = job.layout();
   std::vector<bool> carries;
   int block = -1, barriers = 0;
   for (const bool barrier : is_barrier) {

@@ -11,8 +11,8 @@
 #include <functional>
 #include <vector>
 
-#include "kernels/inputs/layer_data.h"
-#include "kernels/inputs/routing.h"
+#include "host/layer_data.h"
+#include "host/routing.h"
 #include "model/numerics/bf16.h"
 #include "model/numerics/e8m0.h"
 #include "model/numerics/fp4.h"
@@ -37,9 +37,9 @@ enum class Mistake {
 
 class NaiveMoe {
  public:
-  NaiveMoe(const inputs::LayerConfig& config, const inputs::LayerTensors& layer,
-           const inputs::Routing& routing)
-      : config_(config), layer_(layer), routing_(routing), mx_(inputs::IsMx(layer.layout)) {}
+  NaiveMoe(const host::LayerConfig& config, const host::LayerTensors& layer,
+           const host::Routing& routing)
+      : config_(config), layer_(layer), routing_(routing), mx_(host::IsMx(layer.layout)) {}
 
   bool rounded = false;             // round as the machine does
   bool split_intermediate = false;  // only matters when rounded
@@ -60,7 +60,7 @@ class NaiveMoe {
         const std::vector<double> row = Expert(weights, t, affinity);
         for (int h = 0; h < h_size; ++h) {
           double& sum = out[static_cast<std::size_t>(t) * h_size + h];
-          const bool post = config_.affinity_scaling == inputs::AffinityScaling::kPostScale;
+          const bool post = config_.affinity_scaling == host::AffinityScaling::kPostScale;
           const double term = post ? affinity * row[h] : row[h];
           sum = Round16(sum + (mx_ ? Round16(term) : term));
         }
@@ -101,7 +101,7 @@ class NaiveMoe {
                : Bf16::FromBits(layer_.affinities.words<std::uint16_t>()[at]).ToFloat();
   }
 
-  double Element(const inputs::HostTensor& tensor, std::size_t word, int lane) const {
+  double Element(const host::HostTensor& tensor, std::size_t word, int lane) const {
     switch (tensor.dtype) {
       case DType::kBf16:
         return Bf16::FromBits(tensor.words<std::uint16_t>()[word]).ToFloat();
@@ -261,7 +261,7 @@ class NaiveMoe {
     std::vector<double> x(hs);
     for (std::size_t h = 0; h < hs; ++h) {
       x[h] = Bf16::FromBits(layer_.hidden.words<std::uint16_t>()[row * hs + h]).ToFloat();
-      if (config_.affinity_scaling == inputs::AffinityScaling::kPreScale)
+      if (config_.affinity_scaling == host::AffinityScaling::kPreScale)
         x[h] = Bf16::RoundFrom(static_cast<float>(x[h] * affinity)).ToFloat();
     }
     for (std::size_t at = 0; mx_ && at < hs / 4; at += 8)
@@ -335,9 +335,9 @@ class NaiveMoe {
     return mx_ || split_intermediate ? Round16(total + bias) : Round32(total + bias);
   }
 
-  const inputs::LayerConfig& config_;
-  const inputs::LayerTensors& layer_;
-  const inputs::Routing& routing_;
+  const host::LayerConfig& config_;
+  const host::LayerTensors& layer_;
+  const host::Routing& routing_;
   bool mx_;
 };
 

@@ -8,16 +8,16 @@
 #include <limits>
 #include <string>
 
-#include "kernels/inputs/block_layout.h"
+#include "host/block_layout.h"
 #include "kernels/moe_cte/reference_problem.h"
 #include "tests/kernels/moe_cte_naive.h"
 
 namespace bwmm {
 namespace {
 
-using inputs::AffinityScaling;
-using inputs::LayerConfig;
-using inputs::WeightLayout;
+using host::AffinityScaling;
+using host::LayerConfig;
+using host::WeightLayout;
 
 constexpr std::uint64_t kSeed = 20;
 constexpr int kTokens = 5;
@@ -25,15 +25,15 @@ constexpr int kTokens = 5;
 struct Layer {
   Layer(LayerConfig layer_config, WeightLayout layout, int tokens)
       : config(std::move(layer_config)),
-        routing(inputs::GenerateRouting(config.RoutingFor(tokens, kSeed))),
-        blocks(inputs::BuildBlockLayout(routing, {.block_size = 8})),
-        tensors(inputs::BuildLayer(config, routing, layout, kSeed, true)),
+        routing(host::GenerateRouting(config.RoutingFor(tokens, kSeed))),
+        blocks(host::BuildBlockLayout(routing, {.block_size = 8})),
+        tensors(host::BuildLayer(config, routing, layout, kSeed, true)),
         problem(ReferenceProblem(config, tensors, blocks)) {}
 
   LayerConfig config;
-  inputs::Routing routing;
-  inputs::BlockLayout blocks;
-  inputs::LayerTensors tensors;
+  host::Routing routing;
+  host::BlockLayout blocks;
+  host::LayerTensors tensors;
   reference::MoeCteProblem problem;
 };
 
@@ -54,7 +54,7 @@ LayerConfig SmallConfig() {
 }
 
 std::string NameOfCase(const testing::TestParamInfo<WeightLayout>& info) {
-  return std::string(inputs::NameOf(info.param));
+  return std::string(host::NameOf(info.param));
 }
 
 class MoeCteRef : public testing::TestWithParam<WeightLayout> {};
@@ -132,7 +132,7 @@ TEST_P(MoeCteRef, ComparisonFindsEveryMistake) {
         Mistake::kNoAffinity, Mistake::kNoClamp, Mistake::kLastTileMissing, Mistake::kLanesReversed,
         Mistake::kWrongActivation, Mistake::kNeighbourToken, Mistake::kOneExpertMissing}) {
     const bool only_mx = mistake == Mistake::kLastTileMissing || mistake == Mistake::kLanesReversed;
-    if (only_mx && !inputs::IsMx(GetParam()))
+    if (only_mx && !host::IsMx(GetParam()))
       continue;
     machine.mistake = mistake;
     EXPECT_FALSE(reference::Compare(expected, machine.RunToBf16().data()).pass)

@@ -8,12 +8,12 @@
 
 #include <filesystem>
 
-#include "kernels/inputs/routing.h"
-#include "model/app/checksum.h"
-#include "model/app/layer_job.h"
+#include "host/routing.h"
 #include "model/ops/executor.h"
 #include "model/support/sim_error.h"
 #include "tests/kernels/layers.h"
+#include "workloads/checksum.h"
+#include "workloads/layer_job.h"
 
 namespace bwmm {
 namespace {
@@ -28,7 +28,7 @@ class MoeCteLayer : public testing::TestWithParam<Layer> {};
 
 TEST_P(MoeCteLayer, IsInsideTheDerivedBound) {
   const isa::Limits limits;
-  app::LayerJob job(OptionsOf(GetParam()), limits, kHbmBytes, true);
+  workloads::LayerJob job(OptionsOf(GetParam()), limits, kHbmBytes, true);
   ops::RunSequentially(limits, job.hbm(), job.program());
   const reference::Comparison comparison = job.Compare();
   EXPECT_TRUE(comparison.pass) << "bound ratio " << comparison.max_bound_ratio << ", rms ratio "
@@ -49,11 +49,11 @@ INSTANTIATE_TEST_SUITE_P(
               .variant = kIMx,
               .hidden = 1024,
               .intermediate = 2048,
-              .weights = inputs::WeightLayout::kMxfp8E4M3},
+              .weights = host::WeightLayout::kMxfp8E4M3},
         Layer{.name = "mxfp8_e5m2",
               .variant = kIMx,
               .tokens = 9,
-              .weights = inputs::WeightLayout::kMxfp8E5M2},
+              .weights = host::WeightLayout::kMxfp8E5M2},
         Layer{.name = "mx_padded_gpt_oss_eighth",
               .variant = kIMx,
               .hidden = 360,
@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
               .activation = Activation::kGeluTanh,
               .biases = true},
         Layer{.name = "mx_clamp_only", .variant = kIMx, .clamps = true},
-        Layer{.name = "mx_no_scale", .variant = kIMx, .scaling = inputs::AffinityScaling::kNoScale},
+        Layer{.name = "mx_no_scale", .variant = kIMx, .scaling = host::AffinityScaling::kNoScale},
         Layer{.name = "mx_one_token", .variant = kIMx, .tokens = 1},
         Layer{.name = "block", .variant = kBlock, .intermediate = 256},
         Layer{.name = "block_many_groups",
@@ -96,12 +96,12 @@ INSTANTIATE_TEST_SUITE_P(
               .variant = kBlock,
               .intermediate = 128,
               .biases = true,
-              .scaling = inputs::AffinityScaling::kPreScale},
+              .scaling = host::AffinityScaling::kPreScale},
         Layer{.name = "block_no_scale",
               .variant = kBlock,
               .intermediate = 128,
               .biases = true,
-              .scaling = inputs::AffinityScaling::kNoScale}),
+              .scaling = host::AffinityScaling::kNoScale}),
     [](const auto& info) { return info.param.name; });
 
 // Routing cases that break block layouts, on every variant that takes any routing.
@@ -109,11 +109,11 @@ class MoeCteRouting : public testing::TestWithParam<MoECTEImplementation> {
  protected:
   // experts_of[t] are token t's experts, -1 for an unused slot.
   void RunWith(const std::vector<std::vector<int>>& experts_of, int experts) {
-    inputs::Routing routing{.tokens = static_cast<int>(experts_of.size()),
-                            .experts = experts,
-                            .top_k = static_cast<int>(experts_of[0].size()),
-                            .expert = {},
-                            .weight = {}};
+    host::Routing routing{.tokens = static_cast<int>(experts_of.size()),
+                          .experts = experts,
+                          .top_k = static_cast<int>(experts_of[0].size()),
+                          .expert = {},
+                          .weight = {}};
     for (const auto& slots : experts_of) {
       for (const int expert : slots) {
         routing.expert.push_back(expert);
@@ -122,16 +122,16 @@ class MoeCteRouting : public testing::TestWithParam<MoECTEImplementation> {
     }
     const std::filesystem::path csv =
         std::filesystem::temp_directory_path() / fmt::format("bwmm_routing_{}.csv", getpid());
-    inputs::SaveRoutingCsv(csv, routing);
-    app::LayerJobOptions options = OptionsOf({.name = "routing",
-                                              .variant = GetParam(),
-                                              .intermediate = 128,
-                                              .experts = experts,
-                                              .top_k = routing.top_k,
-                                              .tokens = routing.tokens});
+    host::SaveRoutingCsv(csv, routing);
+    workloads::LayerJobOptions options = OptionsOf({.name = "routing",
+                                                    .variant = GetParam(),
+                                                    .intermediate = 128,
+                                                    .experts = experts,
+                                                    .top_k = routing.top_k,
+                                                    .tokens = routing.tokens});
     options.routing_csv = csv;
     const isa::Limits limits;
-    app::LayerJob job(options, limits, kHbmBytes, true);
+    workloads::LayerJob job(options, limits, kHbmBytes, true);
     std::filesystem::remove(csv);
     ops::RunSequentially(limits, job.hbm(), job.program());
     const reference::Comparison comparison = job.Compare();
@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(All, MoeCteRouting,
 
 std::string RefusalOf(const Layer& layer, const isa::Limits& limits = {}) {
   try {
-    app::LayerJob job(OptionsOf(layer), limits, kHbmBytes, true);
+    workloads::LayerJob job(OptionsOf(layer), limits, kHbmBytes, true);
   } catch (const SimError& error) {
     return error.what();
   }
@@ -203,11 +203,11 @@ TEST(MoeCte, RejectsNoTokens) {
 TEST(MoeCte, SameSeedSameBitsOtherSeedOtherBits) {
   const isa::Limits limits;
   const auto checksum = [&](std::uint64_t seed) {
-    app::LayerJobOptions options = OptionsOf({.name = "x"});
+    workloads::LayerJobOptions options = OptionsOf({.name = "x"});
     options.seed = seed;
-    app::LayerJob job(options, limits, kHbmBytes, true);
+    workloads::LayerJob job(options, limits, kHbmBytes, true);
     ops::RunSequentially(limits, job.hbm(), job.program());
-    return app::Checksum(job.Output().data);
+    return workloads::Checksum(job.Output().data);
   };
   EXPECT_EQ(checksum(1), checksum(1));
   EXPECT_NE(checksum(1), checksum(2));

@@ -63,13 +63,13 @@ std::vector<Case> Cases() {
       {"fp8", [](LayerRun& run) { ScaleRows(run, 1.2e19f); },
        [](Layer& layer) {
          layer.activation = Activation::kIdentity;
-         layer.weights = inputs::WeightLayout::kFp8;
+         layer.weights = host::WeightLayout::kFp8;
        }},
       {"mxfp8_e5m2", [](LayerRun& run) { ScaleRows(run, 5e18f); },
        [](Layer& layer) {
          layer.activation = Activation::kIdentity;
          if (IsMx(layer.variant))
-           layer.weights = inputs::WeightLayout::kMxfp8E5M2;
+           layer.weights = host::WeightLayout::kMxfp8E5M2;
        }},
       {"affinity_on_I",
        [](LayerRun& run) {
@@ -89,10 +89,10 @@ std::vector<Case> Cases() {
        },
        [](Layer& layer) {
          layer.biases = true;
-         layer.scaling = inputs::AffinityScaling::kNoScale;
+         layer.scaling = host::AffinityScaling::kNoScale;
        }},
       {"pre_scale", [](LayerRun& run) { ScaleRows(run, 1e38f); },
-       [](Layer& layer) { layer.scaling = inputs::AffinityScaling::kPreScale; }},
+       [](Layer& layer) { layer.scaling = host::AffinityScaling::kPreScale; }},
       {"affinity",
        [](LayerRun& run) {
          ScaleRows(run, 1e18f);

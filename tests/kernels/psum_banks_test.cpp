@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/app/checksum.h"
 #include "model/system/machine.h"
 #include "tests/kernels/layer_run.h"
+#include "workloads/checksum.h"
 
 namespace bwmm {
 namespace {
@@ -26,9 +26,9 @@ struct Outcome {
 Outcome RunWith(const Layer& layer, int banks) {
   MachineConfig machine = LoadMachine("trn3");
   machine.psum.banks = banks;
-  app::LayerJob job(OptionsOf(layer), LimitsOf(machine), kHbmBytes, true);
+  workloads::LayerJob job(OptionsOf(layer), LimitsOf(machine), kHbmBytes, true);
   const RunResult result = RunMachine(machine, Fidelity::kFast, job.hbm(), job.program());
-  return {app::Checksum(job.Output().data), result.cycles};
+  return {workloads::Checksum(job.Output().data), result.cycles};
 }
 
 TEST(PsumBanks, FourGiveTheBitsOfEightInEveryVariant) {

@@ -40,7 +40,7 @@ class RoundingOrder {
     std::array<std::vector<float>, 2> plane;
     for (auto& row : plane)
       row.assign(hidden_, 0.0f);
-    const inputs::BlockLayout& layout = job_.layout();
+    const host::BlockLayout& layout = job_.layout();
     for (int n = 0; n < layout.live_blocks; ++n) {
       const auto ids = layout.token_position_to_id.begin() + std::ptrdiff_t{n} * layout.block_size;
       if (std::find(ids, ids + layout.block_size, token) != ids + layout.block_size)
@@ -90,14 +90,14 @@ class RoundingOrder {
     return code >> (mantissa_bits + exponent_bits) & 1 ? -value : value;
   }
   double MxElement(const std::byte* tensor, std::int64_t word, int lane) {
-    if (layer_.weights == inputs::WeightLayout::kMxfp8E5M2)
+    if (layer_.weights == host::WeightLayout::kMxfp8E5M2)
       return Small(At<std::uint32_t>(tensor, word) >> (8 * lane) & 0xff, 5, 2, 15);
-    if (layer_.weights == inputs::WeightLayout::kMxfp4)
+    if (layer_.weights == host::WeightLayout::kMxfp4)
       return Small(At<std::uint16_t>(tensor, word) >> (4 * lane) & 0xf, 2, 1, 1);
     return Small(At<std::uint32_t>(tensor, word) >> (8 * lane) & 0xff, 4, 3, 7);
   }
   float DenseElement(const std::byte* tensor, std::int64_t i) {
-    return layer_.weights == inputs::WeightLayout::kBf16
+    return layer_.weights == host::WeightLayout::kBf16
                ? Bf16At(tensor, i)
                : static_cast<float>(Small(At<std::uint8_t>(tensor, i), 4, 3, 7));
   }
@@ -152,7 +152,7 @@ class RoundingOrder {
   // gate [I] and up [I] after scale, bias and clamp.
   void Finish(int expert, int i, float (&g)[2]) {
     for (const int half : {0, 1}) {
-      if (layer_.weights == inputs::WeightLayout::kFp8)
+      if (layer_.weights == host::WeightLayout::kFp8)
         g[half] = g[half] *
                   At<float>(gate_up_scale_, (std::int64_t{expert} * 2 + half) * intermediate_ + i);
       if (layer_.biases) {
@@ -247,7 +247,7 @@ class RoundingOrder {
       }
       sum = chunk == begin ? psum : psum + sum;
     }
-    if (layer_.weights == inputs::WeightLayout::kFp8)
+    if (layer_.weights == host::WeightLayout::kFp8)
       sum = sum * At<float>(down_scale_, std::int64_t{expert} * hidden_ + h);
     return sum;
   }
@@ -268,7 +268,7 @@ class RoundingOrder {
 
   // out = out + p * (down + bias) for one row of one block.
   void AddBlock(int token, int expert, std::vector<float>& out) {
-    using inputs::AffinityScaling;
+    using host::AffinityScaling;
     const float affinity = Affinity(token, expert);
     const bool on_I = layer_.kernel.shard_on_I.expert_affinity_multiply_on_I;
     std::vector<float> x(hidden_);
@@ -314,7 +314,7 @@ class RoundingOrder {
     }
   }
 
-  app::LayerJob& job_;
+  workloads::LayerJob& job_;
   const Layer& layer_;
   bool mx_;
   int hidden_, intermediate_;

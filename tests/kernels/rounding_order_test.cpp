@@ -83,19 +83,19 @@ std::vector<Layer> Layers() {
   };
   for (const auto variant : testing_layers::kAllVariants) {
     add(variant, "post_scale", [](Layer& l) { l.clamps = true; });
-    add(variant, "pre_scale", [](Layer& l) { l.scaling = inputs::AffinityScaling::kPreScale; });
+    add(variant, "pre_scale", [](Layer& l) { l.scaling = host::AffinityScaling::kPreScale; });
     add(variant, "no_scale", [](Layer& l) {
-      l.scaling = inputs::AffinityScaling::kNoScale;
+      l.scaling = host::AffinityScaling::kNoScale;
       l.biases = false;
       l.activation = Activation::kSwish;
     });
     if (IsMx(variant))
-      add(variant, "mxfp8_e4m3", [](Layer& l) { l.weights = inputs::WeightLayout::kMxfp8E4M3; });
+      add(variant, "mxfp8_e4m3", [](Layer& l) { l.weights = host::WeightLayout::kMxfp8E4M3; });
     else
-      add(variant, "fp8", [](Layer& l) { l.weights = inputs::WeightLayout::kFp8; });
+      add(variant, "fp8", [](Layer& l) { l.weights = host::WeightLayout::kFp8; });
   }
   for (const auto variant : {shard_on_block_mx, shard_on_i_mx})
-    add(variant, "mxfp8_e5m2", [](Layer& l) { l.weights = inputs::WeightLayout::kMxfp8E5M2; });
+    add(variant, "mxfp8_e5m2", [](Layer& l) { l.weights = host::WeightLayout::kMxfp8E5M2; });
   for (const auto variant : {shard_on_i, shard_on_i_hybrid, shard_on_i_dropping}) {
     add(variant, "on_I",
         [](Layer& l) { l.kernel.shard_on_I.expert_affinity_multiply_on_I = true; });

@@ -6,29 +6,29 @@
 #include <cmath>
 #include <filesystem>
 
-#include "kernels/inputs/block_layout.h"
-#include "kernels/inputs/tensor_file.h"
+#include "host/block_layout.h"
+#include "host/tensor_file.h"
 #include "kernels/moe_cte/reference_problem.h"
 
 namespace bwmm {
 namespace {
 
-using inputs::WeightLayout;
+using host::WeightLayout;
 
 const std::filesystem::path kExample = BWMM_EXAMPLES "/stories260k";
 
 // Largest relative error of a row, in the Euclidean norm.
 double WorstRow(WeightLayout layout) {
   constexpr int kTokens = 1280;
-  const inputs::LayerConfig config = inputs::LoadLayerConfig(kExample / "layer.toml");
-  const inputs::Routing routing =
-      inputs::LoadRoutingCsv(kExample / "routing.csv", kTokens, config.experts, config.top_k);
-  const inputs::BlockLayout blocks = inputs::BuildBlockLayout(routing, {.block_size = 128});
+  const host::LayerConfig config = host::LoadLayerConfig(kExample / "layer.toml");
+  const host::Routing routing =
+      host::LoadRoutingCsv(kExample / "routing.csv", kTokens, config.experts, config.top_k);
+  const host::BlockLayout blocks = host::BuildBlockLayout(routing, {.block_size = 128});
   EXPECT_EQ(blocks.live_blocks, 10);
-  const inputs::LayerTensors layer = inputs::BuildLayer(config, routing, layout, 0, true);
+  const host::LayerTensors layer = host::BuildLayer(config, routing, layout, 0, true);
   const reference::MoeCteResult result =
       reference::RunMoeCte(ReferenceProblem(config, layer, blocks));
-  const inputs::HostTensor expected = inputs::LoadTensor(kExample / "ffn_out.npy");
+  const host::HostTensor expected = host::LoadTensor(kExample / "ffn_out.npy");
   EXPECT_EQ(expected.elements(), kTokens * config.hidden);
   double worst = 0;
   for (int t = 0; t < kTokens; ++t) {
@@ -68,9 +68,9 @@ TEST(Routing, ExamplesAreWhatTheirModelsNeed) {
   const std::filesystem::path folder = BWMM_EXAMPLES "/routing";
   for (const auto& [file, model] : {std::pair{"olmoe_layer7.csv", "olmoe-1b-7b"},
                                     std::pair{"mixtral_layer15.csv", "mixtral-8x7b"}}) {
-    const inputs::LayerConfig config = inputs::LayerPreset(model);
-    const inputs::Routing routing =
-        inputs::LoadRoutingCsv(folder / file, 1024, config.experts, config.top_k);
+    const host::LayerConfig config = host::LayerPreset(model);
+    const host::Routing routing =
+        host::LoadRoutingCsv(folder / file, 1024, config.experts, config.top_k);
     EXPECT_TRUE(std::ranges::all_of(routing.expert, [](int e) { return e >= 0; }));
     EXPECT_TRUE(std::ranges::all_of(
         routing.weight, [&](float w) { return w == 1.0f / static_cast<float>(config.top_k); }));

@@ -25,10 +25,10 @@ inline const std::vector<Option> kCommon = {
      }},
     {"pre_scale_bias",
      [](Layer& l) {
-       l.scaling = inputs::AffinityScaling::kPreScale;
+       l.scaling = host::AffinityScaling::kPreScale;
        l.biases = true;
      }},
-    {"no_scale", [](Layer& l) { l.scaling = inputs::AffinityScaling::kNoScale; }},
+    {"no_scale", [](Layer& l) { l.scaling = host::AffinityScaling::kNoScale; }},
     {"skip_token_bias",
      [](Layer& l) {
        l.kernel.skip_dma.skip_token = true;
@@ -37,7 +37,7 @@ inline const std::vector<Option> kCommon = {
     {"skip_token_pre_scale",
      [](Layer& l) {
        l.kernel.skip_dma.skip_token = true;
-       l.scaling = inputs::AffinityScaling::kPreScale;
+       l.scaling = host::AffinityScaling::kPreScale;
      }},
     {"skip_weight",
      [](Layer& l) {
@@ -83,13 +83,13 @@ inline const std::vector<Option> kCommon = {
 inline const std::vector<Option> kDense = {
     {"fp8_bias",
      [](Layer& l) {
-       l.weights = inputs::WeightLayout::kFp8;
+       l.weights = host::WeightLayout::kFp8;
        l.biases = true;
      }},
     {"fp8_no_scale",
      [](Layer& l) {
-       l.weights = inputs::WeightLayout::kFp8;
-       l.scaling = inputs::AffinityScaling::kNoScale;
+       l.weights = host::WeightLayout::kFp8;
+       l.scaling = host::AffinityScaling::kNoScale;
      }},
     // All of I does not fit twice: chunks of I.
     {"chunked",
@@ -103,7 +103,7 @@ inline const std::vector<Option> kDense = {
      [](Layer& l) {
        l.hidden = 2048;
        l.intermediate = 3072;
-       l.weights = inputs::WeightLayout::kFp8;
+       l.weights = host::WeightLayout::kFp8;
        l.kernel.skip_dma = {.skip_token = true, .skip_weight = true};
        l.tokens = 12;
      }},
@@ -116,17 +116,17 @@ inline const std::vector<Option> kDense = {
 };
 
 inline const std::vector<Option> kMx = {
-    {"mxfp8_e4m3", [](Layer& l) { l.weights = inputs::WeightLayout::kMxfp8E4M3; }},
+    {"mxfp8_e4m3", [](Layer& l) { l.weights = host::WeightLayout::kMxfp8E4M3; }},
     {"mxfp8_e5m2",
      [](Layer& l) {
-       l.weights = inputs::WeightLayout::kMxfp8E5M2;
+       l.weights = host::WeightLayout::kMxfp8E5M2;
        l.biases = true;
      }},
     {"carriers_fp4", [](Layer& l) { l.kernel.integer_carriers = true; }},
     {"carriers_e5m2",
      [](Layer& l) {
        l.kernel.integer_carriers = true;
-       l.weights = inputs::WeightLayout::kMxfp8E5M2;
+       l.weights = host::WeightLayout::kMxfp8E5M2;
      }},
     {"two_tiles",
      [](Layer& l) {
@@ -196,11 +196,10 @@ inline const std::vector<Option> kBlock = {
 inline void Add(std::vector<Layer>& layers, MoECTEImplementation variant,
                 const std::vector<Option>& options) {
   for (const Option& option : options) {
-    Layer layer{
-        .name = std::string(NameOf(variant)) + "_" + option.name,
-        .variant = variant,
-        .intermediate = IsMx(variant) ? 1024 : 160,
-        .weights = IsMx(variant) ? inputs::WeightLayout::kMxfp4 : inputs::WeightLayout::kBf16};
+    Layer layer{.name = std::string(NameOf(variant)) + "_" + option.name,
+                .variant = variant,
+                .intermediate = IsMx(variant) ? 1024 : 160,
+                .weights = IsMx(variant) ? host::WeightLayout::kMxfp4 : host::WeightLayout::kBf16};
     option.apply(layer);
     layers.push_back(layer);
   }

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "model/app/checksum.h"
 #include "model/system/machine.h"
 #include "tests/kernels/variant_matrix.h"
+#include "workloads/checksum.h"
 
 namespace bwmm {
 namespace {
@@ -35,11 +35,11 @@ void ExpectTheFastModelsBitsAndCycles(const Layer& layer, int cores) {
   MachineConfig machine = LoadMachine("trn3");
   machine.cores = cores;
   const isa::Limits limits = LimitsOf(machine);
-  app::LayerJob fast(OptionsOf(layer), limits, kHbmBytes, true);
-  app::LayerJob rtl(OptionsOf(layer), limits, kHbmBytes, true);
+  workloads::LayerJob fast(OptionsOf(layer), limits, kHbmBytes, true);
+  workloads::LayerJob rtl(OptionsOf(layer), limits, kHbmBytes, true);
   const RunResult fast_run = RunMachine(machine, Fidelity::kFast, fast.hbm(), fast.program());
   const RunResult rtl_run = RunMachine(machine, Fidelity::kRtl, rtl.hbm(), rtl.program());
-  EXPECT_EQ(app::Checksum(rtl.Output().data), app::Checksum(fast.Output().data));
+  EXPECT_EQ(workloads::Checksum(rtl.Output().data), workloads::Checksum(fast.Output().data));
   EXPECT_EQ(rtl_run.cycles, fast_run.cycles);
   ASSERT_EQ(rtl_run.cores.size(), fast_run.cores.size());
   for (std::size_t core = 0; core < rtl_run.cores.size(); ++core) {

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "model/app/checksum.h"
 #include "model/ops/executor.h"
 #include "model/system/machine.h"
 #include "tests/kernels/variant_matrix.h"
+#include "workloads/checksum.h"
 
 namespace bwmm {
 namespace {
@@ -25,18 +25,18 @@ std::string Name(const testing::TestParamInfo<Layer>& info) {
 TEST_P(Variants, AreInsideTheBoundAndOneAnswerEverywhere) {
   const MachineConfig machine = LoadMachine("trn3");
   const isa::Limits limits = LimitsOf(machine);
-  app::LayerJob sequential(OptionsOf(GetParam()), limits, kHbmBytes, true);
+  workloads::LayerJob sequential(OptionsOf(GetParam()), limits, kHbmBytes, true);
   ops::RunSequentially(limits, sequential.hbm(), sequential.program());
-  const std::string checksum = app::Checksum(sequential.Output().data);
+  const std::string checksum = workloads::Checksum(sequential.Output().data);
   const reference::Comparison comparison = sequential.Compare();
   EXPECT_TRUE(comparison.pass) << "bound ratio " << comparison.max_bound_ratio << ", rms ratio "
                                << comparison.max_rms_ratio;
 
-  app::LayerJob fast(OptionsOf(GetParam()), limits, kHbmBytes, true);
+  workloads::LayerJob fast(OptionsOf(GetParam()), limits, kHbmBytes, true);
   const RunResult fast_run = RunMachine(machine, Fidelity::kFast, fast.hbm(), fast.program());
-  EXPECT_EQ(app::Checksum(fast.Output().data), checksum);
+  EXPECT_EQ(workloads::Checksum(fast.Output().data), checksum);
 
-  app::LayerJob timing(OptionsOf(GetParam()), limits, kHbmBytes, false);
+  workloads::LayerJob timing(OptionsOf(GetParam()), limits, kHbmBytes, false);
   const RunResult timing_run =
       RunMachine(machine, Fidelity::kTiming, timing.hbm(), timing.program());
   EXPECT_EQ(timing_run.cycles, fast_run.cycles);
@@ -57,10 +57,10 @@ TEST(SkipWeight, MovesTheWeightsOfARepeatedExpertOnce) {
                 .tokens = 7 * 256};
     const auto bytes = [&](bool skip) {
       layer.kernel.skip_dma.skip_weight = skip;
-      app::LayerJob job(OptionsOf(layer), LimitsOf(machine), kHbmBytes, false);
+      workloads::LayerJob job(OptionsOf(layer), LimitsOf(machine), kHbmBytes, false);
       return RunMachine(machine, Fidelity::kTiming, job.hbm(), job.program()).hbm_read;
     };
-    app::LayerJob job(OptionsOf(layer), LimitsOf(machine), kHbmBytes, false);
+    workloads::LayerJob job(OptionsOf(layer), LimitsOf(machine), kHbmBytes, false);
     const auto weights = static_cast<std::uint64_t>(job.weight_bytes());
     EXPECT_GE(bytes(false) - bytes(true), 6 * weights * 9 / 10) << NameOf(variant);
   }

@@ -12,8 +12,8 @@ from tree import run
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`]+)`")
-FOLDERS = ("rtl", "tb", "model", "kernels", "sim_scripts", "tests", "waves", "docs", "cmake",
-           "bench", "examples", ".ci")
+FOLDERS = ("rtl", "tb", "model", "kernels", "host", "workloads", "replay", "cli", "sim_scripts",
+           "tests", "waves", "docs", "cmake", "bench", "examples", ".ci")
 PATH = re.compile(r"(?:\./)?((?:%s)/[\w./-]+)" % "|".join(map(re.escape, FOLDERS)))
 TEST_NAME = re.compile(r"[a-z]+\.[a-z0-9_]+")
 REGISTERED = re.compile(r"bwmm_test\(\s*(\w+)\s+(\w+)|add_test\(\s*NAME\s+([\w.]+)")

@@ -5,7 +5,8 @@ import re
 
 from tree import run
 
-CODE = ("rtl", "model", "kernels", "tb", "tests", "bench", "sim_scripts", "cmake", "waves")
+CODE = ("rtl", "model", "kernels", "host", "workloads", "replay", "cli", "tb", "tests",
+        "bench", "sim_scripts", "cmake", "waves")
 
 # Spelled so that this file does not find itself.
 RULES = [

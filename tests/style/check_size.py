@@ -5,14 +5,15 @@ from tree import run
 
 SUFFIXES = (".sv", ".svh", ".h", ".cpp", ".cc")
 SCRIPTS = (".py", ".sh")
-FOLDERS = ("rtl", "model", "kernels", "tb", "tests", "bench", "sim_scripts")
+FOLDERS = ("rtl", "model", "kernels", "host", "workloads", "replay", "cli", "tb", "tests",
+           "bench", "sim_scripts")
 MAX_LINES = 400
 MAX_KERNEL_LINES = 200
 MAX_COLUMNS = 100
 
 
 def is_kernel(path):
-    helper = path.parts[1] in ("lang", "inputs") or path.stem.endswith("_ref")
+    helper = path.parts[1] in ("lang",) or path.stem.endswith("_ref")
     return path.parts[0] == "kernels" and not helper
 
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "model/support/sim_error.h"
-#include "tests/inputs/temp_dir.h"
+#include "tests/host/temp_dir.h"
 
 namespace bwmm {
 namespace {

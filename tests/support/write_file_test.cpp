@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "model/support/sim_error.h"
-#include "tests/inputs/temp_dir.h"
+#include "tests/host/temp_dir.h"
 
 namespace bwmm {
 namespace {

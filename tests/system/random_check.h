@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "model/app/replay_compare.h"
-#include "model/app/replay_file.h"
-#include "model/app/replay_shrink.h"
 #include "model/support/write_file.h"
+#include "replay/replay_compare.h"
+#include "replay/replay_file.h"
+#include "replay/replay_shrink.h"
 
 namespace bwmm::test {
 
 // One way to run a program: a mode, and options for the machine's.
 struct Way {
-  app::ReplayMode mode = app::ReplayMode::kFast;
+  replay::ReplayMode mode = replay::ReplayMode::kFast;
   RunOptions options = {};
 };
 
@@ -29,21 +29,21 @@ inline RunOptions InReverse() {
 }
 
 struct Failure {
-  app::DivergenceKind kind = app::DivergenceKind::kError;
+  replay::DivergenceKind kind = replay::DivergenceKind::kError;
   std::string text;
   bool refused = false;  // by the first way: random programs are legal
 };
 
-inline std::optional<Failure> Differs(const app::ReplayProgram& program,
+inline std::optional<Failure> Differs(const replay::ReplayProgram& program,
                                       const std::vector<Way>& ways) {
-  std::optional<app::ReplayOutcome> first;
+  std::optional<replay::ReplayOutcome> first;
   for (const Way& way : ways) {
-    app::ReplayOutcome outcome = app::RunReplay(program, way.mode, way.options);
+    replay::ReplayOutcome outcome = replay::RunReplay(program, way.mode, way.options);
     if (!first) {
       if (!outcome.error.empty())
-        return Failure{app::DivergenceKind::kError, outcome.error, true};
+        return Failure{replay::DivergenceKind::kError, outcome.error, true};
       first = std::move(outcome);
-    } else if (auto found = app::FirstDivergence(program, *first, outcome)) {
+    } else if (auto found = replay::FirstDivergence(program, *first, outcome)) {
       return Failure{found->kind, found->text, false};
     }
   }
@@ -51,12 +51,13 @@ inline std::optional<Failure> Differs(const app::ReplayProgram& program,
 }
 
 // What is left of a program that fails in this way, once nothing can be taken out.
-inline app::ReplayProgram ShrinkFailure(const app::ReplayProgram& program,
-                                        const std::vector<Way>& ways, app::DivergenceKind kind) {
+inline replay::ReplayProgram ShrinkFailure(const replay::ReplayProgram& program,
+                                           const std::vector<Way>& ways,
+                                           replay::DivergenceKind kind) {
   constexpr int kTries = 400;
-  return app::Shrink(
+  return replay::Shrink(
       program,
-      [&](const app::ReplayProgram& smaller) {
+      [&](const replay::ReplayProgram& smaller) {
         const auto found = Differs(smaller, ways);
         return found && !found->refused && found->kind == kind;
       },
@@ -64,13 +65,13 @@ inline app::ReplayProgram ShrinkFailure(const app::ReplayProgram& program,
 }
 
 // Empty when all ways agree; else the difference, the short program and where it is written.
-inline std::string CheckProgram(const app::ReplayProgram& program, const std::vector<Way>& ways,
+inline std::string CheckProgram(const replay::ReplayProgram& program, const std::vector<Way>& ways,
                                 const std::string& path) {
   const auto found = Differs(program, ways);
   if (!found)
     return "";
   const std::string text =
-      app::ToText(found->refused ? program : ShrinkFailure(program, ways, found->kind));
+      replay::ToText(found->refused ? program : ShrinkFailure(program, ways, found->kind));
   WriteFileAtomically(path, {BytesOf(text)});
   return fmt::format("{}\nreplay file {}:\n{}", found->text, path, found->refused ? "" : text);
 }

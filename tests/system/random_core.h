@@ -24,10 +24,10 @@ struct RandomCore {
   const RandomLayout& layout;
   isa::Limits limits;
   Dice dice;
-  std::vector<app::ReplayStep>& steps;
+  std::vector<replay::ReplayStep>& steps;
   std::array<DType, kSlots> slots = kSlotTypes;
   std::array<std::array<std::int64_t, kControlColumns>, 128> control{};
-  std::optional<app::RegisterCondition> when = std::nullopt;
+  std::optional<replay::RegisterCondition> when = std::nullopt;
   bool share_is_mine = true;  // the shared tensor: my share may be written, or all of it read
 
   void Emit(Engine engine, isa::Body body) {

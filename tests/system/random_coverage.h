@@ -6,16 +6,16 @@
 #include <map>
 #include <string>
 
-#include "model/app/replay_program.h"
 #include "model/isa/instruction.h"
+#include "replay/replay_program.h"
 
 namespace bwmm::test {
 
 class Coverage {
  public:
-  void Add(const app::ReplayProgram& program) {
+  void Add(const replay::ReplayProgram& program) {
     for (const auto& steps : program.cores) {
-      for (const app::ReplayStep& step : steps) {
+      for (const replay::ReplayStep& step : steps) {
         opcode_ = isa::OpcodeOf(step.instruction);
         Count(fmt::format("{} on {}", opcode_, NameOf(step.instruction.engine)));
         if (step.when)

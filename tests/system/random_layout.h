@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/app/replay_program.h"
+#include "replay/replay_program.h"
 
 namespace bwmm::test {
 
@@ -39,21 +39,21 @@ inline constexpr std::int64_t kWorkBytes = 1 << 17;
 inline constexpr std::int64_t kShareBytes = 1 << 17;
 
 struct RandomLayout {
-  RandomLayout(unsigned seed, int cores, app::ReplayProgram& program) {
+  RandomLayout(unsigned seed, int cores, replay::ReplayProgram& program) {
     for (int slot = 0; slot < kSlots; ++slot)
       inputs[slot] = Add(program, "in" + std::to_string(slot), kSlotTypes[slot], kInputBytes,
-                         slot % 2 == 0 ? app::Contents::kEdges : app::Contents::kSeed,
+                         slot % 2 == 0 ? replay::Contents::kEdges : replay::Contents::kSeed,
                          std::uint64_t{100} * seed + slot);
     for (int core = 0; core < cores; ++core) {
       const std::string name = std::to_string(core);
-      work.push_back(Add(program, "work" + name, DType::kBf16, kWorkBytes, app::Contents::kSeed,
+      work.push_back(Add(program, "work" + name, DType::kBf16, kWorkBytes, replay::Contents::kSeed,
                          std::uint64_t{100} * seed + 50 + core));
       sbuf_dump.push_back(Add(program, "sbuf" + name, DType::kUint32, 128 * kDataBytes));
       control_dump.push_back(
           Add(program, "indices" + name, DType::kInt32, std::int64_t{128} * 4 * kControlColumns));
       psum_dump.push_back(Add(program, "psum" + name, DType::kFp32, 128 * kPsumBytes));
     }
-    shared = Add(program, "shared", DType::kBf16, cores * kShareBytes, app::Contents::kSeed,
+    shared = Add(program, "shared", DType::kBf16, cores * kShareBytes, replay::Contents::kSeed,
                  std::uint64_t{100} * seed + 60);
     control = Add(program, "control", DType::kInt32, std::int64_t{128} * 4 * kControlColumns);
   }
@@ -68,8 +68,8 @@ struct RandomLayout {
   Area control;  // the last tensor; the generator gives it its bytes
 
  private:
-  Area Add(app::ReplayProgram& program, std::string name, DType dtype, std::int64_t bytes,
-           app::Contents contents = app::Contents::kUnwritten, std::uint64_t seed = 0) {
+  Area Add(replay::ReplayProgram& program, std::string name, DType dtype, std::int64_t bytes,
+           replay::Contents contents = replay::Contents::kUnwritten, std::uint64_t seed = 0) {
     const Area area{next_, bytes};
     next_ += static_cast<std::uint64_t>(bytes);
     program.tensors.push_back({.name = std::move(name),

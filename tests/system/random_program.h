@@ -42,7 +42,7 @@ class RandomProgram {
     MakeControl();
   }
 
-  app::ReplayProgram Make() {
+  replay::ReplayProgram Make() {
     constexpr int kPhases = 4;
     constexpr int kSegments = 3;
     for (RandomCore& core : cores_)
@@ -73,8 +73,8 @@ class RandomProgram {
       for (int column = 3; column < kControlColumns; ++column)
         row[column] = static_cast<std::int32_t>(shared_.Below(4));
     }
-    app::ReplayTensor& tensor = program_.tensors.back();
-    tensor.contents = app::Contents::kBytes;
+    replay::ReplayTensor& tensor = program_.tensors.back();
+    tensor.contents = replay::Contents::kBytes;
     tensor.bytes.resize(sizeof loaded_);
     std::memcpy(tensor.bytes.data(), loaded_.data(), sizeof loaded_);
   }
@@ -197,7 +197,7 @@ class RandomProgram {
     }
   }
 
-  app::ReplayProgram program_;
+  replay::ReplayProgram program_;
   RandomLayout layout_;
   Dice shared_;  // what all cores agree on
   isa::Limits limits_;
@@ -205,7 +205,7 @@ class RandomProgram {
   std::deque<RandomCore> cores_;
 };
 
-inline app::ReplayProgram MakeRandomProgram(unsigned seed, int cores = 2) {
+inline replay::ReplayProgram MakeRandomProgram(unsigned seed, int cores = 2) {
   return RandomProgram(seed, seed % 4 == 3 ? "trn2" : "trn3", cores).Make();
 }
 

@@ -10,7 +10,7 @@
 
 int main(int argc, char** argv) {
   using namespace bwmm;
-  using app::ReplayMode;
+  using replay::ReplayMode;
   if (argc != 3) {
     std::fputs("usage: random_programs FROM TO\n", stderr);
     return 2;

@@ -8,7 +8,7 @@
 namespace bwmm {
 namespace {
 
-using app::ReplayMode;
+using replay::ReplayMode;
 
 TEST(RandomProgramsInRtl, AreThoseOfFast) {
   for (unsigned seed = 1; seed <= 12; ++seed) {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "model/app/replay_tensor.h"
+#include "replay/replay_tensor.h"
 #include "tests/system/random_check.h"
 #include "tests/system/random_coverage.h"
 #include "tests/system/random_program.h"
@@ -12,7 +12,7 @@
 namespace bwmm {
 namespace {
 
-using app::ReplayMode;
+using replay::ReplayMode;
 
 constexpr unsigned kSeeds = 200;
 
@@ -39,7 +39,7 @@ TEST(RandomPrograms, GiveOneAnswerOnAnyNumberOfCores) {
                                            {ReplayMode::kExecutor},
                                            {ReplayMode::kTiming},
                                            {ReplayMode::kFast, test::InReverse()}};
-      const app::ReplayProgram program = test::MakeRandomProgram(seed, cores);
+      const replay::ReplayProgram program = test::MakeRandomProgram(seed, cores);
       ASSERT_EQ(program.cores.size(), static_cast<std::size_t>(cores));
       ASSERT_EQ(test::CheckProgram(program, ways, PathOf(seed)), "")
           << "seed " << seed << " on " << cores << " cores";
@@ -139,7 +139,7 @@ TEST(RandomPrograms, HoldEveryInstructionModeTypeAndForm) {
 }
 
 bool Holds(DType type, std::uint32_t code) {
-  const auto data = app::Filled(type, std::size_t{1} << 16, 1, true);
+  const auto data = replay::Filled(type, std::size_t{1} << 16, 1, true);
   for (std::size_t i = 0; i < data.size(); i += SizeOf(type)) {
     std::uint32_t found = 0;
     std::memcpy(&found, &data[i], SizeOf(type));

@@ -9,23 +9,23 @@
 #include <random>
 #include <regex>
 
-#include "model/app/replay_file.h"
 #include "model/engine/make_engines.h"
 #include "model/support/sim_error.h"
+#include "replay/replay_file.h"
 #include "tests/system/random_check.h"
 #include "tests/system/random_program.h"
 
 namespace bwmm {
 namespace {
 
-using app::ReplayMode;
+using replay::ReplayMode;
 using ::testing::HasSubstr;
 
 TEST(Replay, GivesBackWhatWasWritten) {
   for (const unsigned seed : {1U, 3U, 20U}) {
-    const std::string text = app::ToText(test::MakeRandomProgram(seed));
-    const app::ReplayProgram read = app::ParseReplay(text, "file");
-    EXPECT_EQ(app::ToText(read), text) << "seed " << seed;
+    const std::string text = replay::ToText(test::MakeRandomProgram(seed));
+    const replay::ReplayProgram read = replay::ParseReplay(text, "file");
+    EXPECT_EQ(replay::ToText(read), text) << "seed " << seed;
     EXPECT_EQ(read.steps(), test::MakeRandomProgram(seed).steps());
   }
 }
@@ -55,10 +55,10 @@ const std::string kProgram =
 
 TEST(Replay, RunsWhatTheRegisterSays) {
   // [1, 2] doubled twice: a third time would need a value above 2.
-  const app::ReplayProgram program = app::ParseReplay(kProgram, "file");
+  const replay::ReplayProgram program = replay::ParseReplay(kProgram, "file");
   const std::vector<float> expected = {4.0f, 8.0f};
   for (const ReplayMode mode : {ReplayMode::kExecutor, ReplayMode::kFast}) {
-    const app::ReplayOutcome outcome = app::RunReplay(program, mode);
+    const replay::ReplayOutcome outcome = replay::RunReplay(program, mode);
     ASSERT_EQ(outcome.error, "");
     EXPECT_EQ(outcome.emitted[0], (std::vector<std::size_t>{0, 1, 2, 3, 5}));
     std::vector<float> y(2);
@@ -95,7 +95,7 @@ TEST(Replay, RejectsAWrongFileWithItsLine) {
     const std::size_t at = text.find("tensor x");
     text.replace(at, text.find('\n', at) - at, refusal.line);
     try {
-      app::ParseReplay(text, "file");
+      replay::ParseReplay(text, "file");
       ADD_FAILURE() << "accepted: " << refusal.line;
     } catch (const SimError& error) {
       EXPECT_THAT(error.what(), HasSubstr(refusal.text)) << refusal.line;
@@ -105,7 +105,8 @@ TEST(Replay, RejectsAWrongFileWithItsLine) {
 
 TEST(Replay, RejectsAListing) {
   try {
-    app::ParseReplay("     0 core0 sync   register_load        src=hbm+0x40 int32[1,1]\n", "list");
+    replay::ParseReplay("     0 core0 sync   register_load        src=hbm+0x40 int32[1,1]\n",
+                        "list");
     ADD_FAILURE() << "accepted";
   } catch (const SimError& error) {
     EXPECT_THAT(error.what(), HasSubstr("list:1: no replay file"));
@@ -115,14 +116,14 @@ TEST(Replay, RejectsAListing) {
 
 TEST(Replay, RejectsDamagedFilesInOrder) {
   std::mt19937 random(5);
-  const std::string whole = app::ToText(test::MakeRandomProgram(2)).substr(0, 30000);
+  const std::string whole = replay::ToText(test::MakeRandomProgram(2)).substr(0, 30000);
   int refused = 0;
   for (int n = 0; n < 300; ++n) {
     std::string text = whole.substr(0, n % 2 == 0 ? whole.size() : random() % whole.size());
     for (int damage = 0; damage < 3 && !text.empty(); ++damage)
       text[random() % text.size()] = static_cast<char>(random());
     try {
-      app::ParseReplay(text, "file");
+      replay::ParseReplay(text, "file");
     } catch (const SimError& error) {
       EXPECT_THAT(error.what(), HasSubstr("file:"));
       ++refused;
@@ -163,28 +164,28 @@ TEST(Replay, AFaultIsCutDownToWhatShowsIt) {
     return std::make_unique<Forgetful>(config);
   };
   const std::vector<test::Way> ways = {{ReplayMode::kExecutor}, {ReplayMode::kFast, faulty}};
-  const app::ReplayProgram program = test::MakeRandomProgram(4);
+  const replay::ReplayProgram program = test::MakeRandomProgram(4);
   const auto found = test::Differs(program, ways);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->kind, app::DivergenceKind::kBytes);
+  EXPECT_EQ(found->kind, replay::DivergenceKind::kBytes);
   EXPECT_THAT(found->text, HasSubstr("tensor "));
-  const app::ReplayProgram small = test::ShrinkFailure(program, ways, found->kind);
-  EXPECT_LT(8 * small.steps(), program.steps()) << app::ToText(small);
-  EXPECT_THAT(app::ToText(small), HasSubstr("accumulate=true"));
+  const replay::ReplayProgram small = test::ShrinkFailure(program, ways, found->kind);
+  EXPECT_LT(8 * small.steps(), program.steps()) << replay::ToText(small);
+  EXPECT_THAT(replay::ToText(small), HasSubstr("accumulate=true"));
   // The short program still shows it after a way through a file, and only with the fault.
-  const app::ReplayProgram read = app::ParseReplay(app::ToText(small), "file");
+  const replay::ReplayProgram read = replay::ParseReplay(replay::ToText(small), "file");
   EXPECT_TRUE(test::Differs(read, ways));
   EXPECT_FALSE(test::Differs(read, {{ReplayMode::kExecutor}, {ReplayMode::kFast}}));
 }
 
 TEST(Replay, ShrinkingTakesMeetingsFromBothCores) {
-  const app::ReplayProgram program = test::MakeRandomProgram(8);
-  const auto barriers = [](const app::ReplayProgram& p, int core) {
-    return std::ranges::count_if(p.cores[core], [](const app::ReplayStep& step) {
+  const replay::ReplayProgram program = test::MakeRandomProgram(8);
+  const auto barriers = [](const replay::ReplayProgram& p, int core) {
+    return std::ranges::count_if(p.cores[core], [](const replay::ReplayStep& step) {
       return std::holds_alternative<isa::CoreBarrier>(step.instruction.body);
     });
   };
-  const app::ReplayProgram small = app::Shrink(program, [&](const app::ReplayProgram& p) {
+  const replay::ReplayProgram small = replay::Shrink(program, [&](const replay::ReplayProgram& p) {
     EXPECT_EQ(barriers(p, 0), barriers(p, 1));
     return barriers(p, 0) >= 2;
   });
@@ -193,23 +194,23 @@ TEST(Replay, ShrinkingTakesMeetingsFromBothCores) {
 }
 
 TEST(Replay, ADifferenceNamesInstructionUnitAndCycles) {
-  const app::ReplayProgram program = app::ParseReplay(kProgram, "file");
-  const app::ReplayOutcome fast = app::RunReplay(program, ReplayMode::kFast);
-  app::ReplayOutcome other = app::RunReplay(program, ReplayMode::kTiming);
-  EXPECT_FALSE(app::FirstDivergence(program, fast, other));
+  const replay::ReplayProgram program = replay::ParseReplay(kProgram, "file");
+  const replay::ReplayOutcome fast = replay::RunReplay(program, ReplayMode::kFast);
+  replay::ReplayOutcome other = replay::RunReplay(program, ReplayMode::kTiming);
+  EXPECT_FALSE(replay::FirstDivergence(program, fast, other));
   for (InstructionRecord& record : other.records)
     record.end += record.id == 2 ? 1 : 0;
-  auto found = app::FirstDivergence(program, fast, other);
+  auto found = replay::FirstDivergence(program, fast, other);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->kind, app::DivergenceKind::kRecord);
+  EXPECT_EQ(found->kind, replay::DivergenceKind::kRecord);
   EXPECT_THAT(found->text, HasSubstr("core 0 instruction 2 (tensor_tensor) on vector: fast "));
   EXPECT_THAT(found->text, HasSubstr("     2 core0 vector tensor_tensor"));
-  other = app::RunReplay(program, ReplayMode::kTiming);
+  other = replay::RunReplay(program, ReplayMode::kTiming);
   auto& vector = other.result.cores[0].units[static_cast<int>(Unit::kVector)];
   ++vector.cycles[static_cast<int>(TimeClass::kDma)];
-  found = app::FirstDivergence(program, fast, other);
+  found = replay::FirstDivergence(program, fast, other);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->kind, app::DivergenceKind::kClass);
+  EXPECT_EQ(found->kind, replay::DivergenceKind::kClass);
   EXPECT_THAT(found->text, HasSubstr("core 0 vector cycles of class dma: fast "));
 }
 

@@ -1,0 +1,72 @@
+#include "cli/emit_report.h"
+
+#include <map>
+
+#include "cli/report_json.h"
+#include "cli/rerun_command.h"
+#include "model/support/check.h"
+#include "model/support/write_file.h"
+
+namespace bwmm::cli {
+namespace {
+
+std::vector<workloads::Provenance::MachineChange> ChangesFrom(const MachineConfig& machine,
+                                                              const std::string& preset) {
+  const std::vector<Setting> own = SettingsOf(machine);
+  const std::vector<Setting> base = SettingsOf(LoadMachine(preset));
+  Check(own.size() == base.size(), "all machines have the same keys");
+  std::vector<workloads::Provenance::MachineChange> changes;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (own[i].value != base[i].value)
+      changes.push_back({own[i].key, own[i].value, base[i].value});
+  }
+  return changes;
+}
+
+}  // namespace
+
+void AddProvenance(const CommonOptions& options, const std::vector<std::string>& more_inputs,
+                   workloads::RunReport& report) {
+  workloads::Provenance& provenance = report.provenance;
+  provenance.arguments = options.arguments;
+  provenance.seed = options.seed;
+  std::vector<std::string> paths = InputsAmong(options.arguments);
+  paths.insert(paths.end(), more_inputs.begin(), more_inputs.end());
+  for (const std::string& text : paths) {
+    const std::string path = FileOf(text);
+    provenance.inputs.push_back({path, FileChecksum(path)});
+  }
+
+  // A preset is compared with itself, a file with the preset it differs least from.
+  for (const std::string& preset : PresetNames()) {
+    const auto changes = ChangesFrom(report.machine, preset);
+    const bool nearer = provenance.machine_preset.empty() || preset == options.machine ||
+                        (provenance.machine_preset != options.machine &&
+                         changes.size() < provenance.machine_changes.size());
+    if (nearer) {
+      provenance.machine_preset = preset;
+      provenance.machine_changes = changes;
+    }
+  }
+  std::map<std::string, std::string> settings;  // the last one counts
+  for (const std::string& text : options.settings) {
+    const auto& [key, value] = SplitSetting(text);
+    if (!key.starts_with("machine."))
+      settings[key] = value;
+  }
+  provenance.settings.assign(settings.begin(), settings.end());
+}
+
+bool EmitReport(const CommonOptions& options, const workloads::RunReport& report) {
+  const bool pass = !report.error || (report.error->pass && report.error->compared > 0);
+  if (options.captured_json != nullptr) {
+    *options.captured_json = ToJson(report);
+    return pass;
+  }
+  if (!options.json.empty())
+    WriteFileAtomically(options.json, {BytesOf(ToJson(report))});
+  WriteStandardOutput(ToText(report));
+  return pass;
+}
+
+}  // namespace bwmm::cli

@@ -1,0 +1,152 @@
+#include "cli/report_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/version.h"
+
+namespace bwmm::cli {
+namespace {
+
+using nlohmann::json;
+using units::kTimeClasses;
+using units::kUnits;
+
+// A number where there is one; JSON has neither NaN nor Inf.
+json Number(double value) {
+  return std::isfinite(value) ? json(value) : json(nullptr);
+}
+
+template <typename T>
+json OrNull(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+// An element of the result may be no number, and that may be the point.
+json Value(double value) {
+  if (std::isfinite(value))
+    return value;
+  return std::isnan(value) ? "NaN" : value > 0 ? "Inf" : "-Inf";
+}
+
+json UnitsJson(const std::array<UnitResult, kUnits>& all) {
+  json units;
+  for (int u = 0; u < kUnits; ++u) {
+    json stall;
+    for (int c = 1; c < kTimeClasses; ++c)
+      stall[std::string(units::NameOf(static_cast<TimeClass>(c)))] = all[u].cycles[c];
+    units[std::string(units::NameOf(static_cast<Unit>(u)))] = {
+        {"busy", all[u].busy()}, {"stall", stall}, {"instructions", all[u].instructions}};
+  }
+  return units;
+}
+
+template <typename Result>
+json BytesJson(const Result& result) {
+  return {{"hbm_read", result.hbm_read},
+          {"hbm_write", result.hbm_write},
+          {"sendrecv", result.sendrecv}};
+}
+
+json ErrorJson(const workloads::RunReport& report) {
+  if (!report.error)
+    return {{"skipped", report.error_skipped}};
+  const workloads::ErrorReport& error = *report.error;
+  json result = {
+      {"max_row_rel", Number(error.max_row_rel)},
+      {"max_ulp_bf16",
+       workloads::IsMeaningful(error.max_ulp_bf16) ? json(error.max_ulp_bf16) : json(nullptr)},
+      {"max_bound_ratio", Number(error.max_bound_ratio)},
+      {"rms_ratio", error.rms_ratio ? Number(*error.rms_ratio) : json(nullptr)},
+      {"compared", error.compared},
+      {"failed_rule", error.failed_rule.empty() ? json(nullptr) : json(error.failed_rule)},
+      {"worst", nullptr},
+      {"pass", error.pass}};
+  if (error.worst) {
+    result["worst"] = {{"row", error.worst->row},
+                       {"column", error.worst->column},
+                       {"value", Value(error.worst->value)},
+                       {"expected", Value(error.worst->expected)},
+                       {"bound", Value(error.worst->bound)}};
+  }
+  return result;
+}
+
+void AddWork(const workloads::RunReport& report, json& result) {
+  result["throughput"] = {{"tflops", nullptr}, {"useful_tflops", nullptr}};
+  result["work"] = {{"multiply_adds", nullptr},
+                    {"useful_multiply_adds", OrNull(report.useful_multiply_adds)},
+                    {"useful_share", nullptr}};
+  if (const auto throughput = workloads::ThroughputOf(report)) {
+    result["throughput"] = {{"tflops", throughput->tflops},
+                            {"useful_tflops", OrNull(throughput->useful_tflops)}};
+    result["work"]["multiply_adds"] = throughput->multiply_adds;
+    result["work"]["useful_share"] = OrNull(throughput->useful_share);
+  }
+  if (!report.blocks)
+    return;
+  result["block_size"] = report.blocks->block_size;
+  result["blocks"] = {{"count", report.blocks->blocks},
+                      {"live", report.blocks->live_blocks},
+                      {"rows", report.blocks->rows},
+                      {"dropped_rows", OrNull(report.blocks->dropped_rows)}};
+}
+
+void AddProvenance(const workloads::RunReport& report, json& result) {
+  const workloads::Provenance& provenance = report.provenance;
+  result["version"] = Version();
+  result["arguments"] = provenance.arguments;
+  result["seed"] = provenance.seed;
+  result["routing"] = OrNull(provenance.routing);
+  result["inputs"] = json::array();
+  for (const auto& [path, checksum] : provenance.inputs)
+    result["inputs"].push_back({{"path", path}, {"checksum", checksum}});
+  result["machine_preset"] = provenance.machine_preset;
+  result["machine_changes"] = json::object();
+  for (const auto& [key, value, preset] : provenance.machine_changes)
+    result["machine_changes"][key] = {{"value", value}, {"preset", preset}};
+  result["settings"] = json::object();
+  for (const auto& [key, value] : provenance.settings)
+    result["settings"][key] = value;
+}
+
+}  // namespace
+
+std::string ToJson(const workloads::RunReport& report) {
+  const RunResult& run = report.result;
+  json result;
+  AddProvenance(report, result);
+  result["command"] = report.command;
+  result["variant"] = report.variant;
+  result["model"] = report.model;
+  result["fidelity"] = report.timed ? NameOf(report.fidelity) : "sequential";
+  result["machine"] = report.machine.name;
+  result["tokens"] = report.tokens;
+  result["cycles"] = run.cycles;
+  result["clock_mhz"] = report.machine.clock.tensor_mhz;
+  result["seconds_modelled"] = run.seconds_modelled;
+  result["wall_seconds"] = report.wall_seconds;
+  result["instructions"] = run.instructions;
+  result["checked"] = report.checked;
+  result["checksum"] = OrNull(report.checksum);
+  result["checked"] = report.checked;
+  result["error"] = ErrorJson(report);
+  AddWork(report, result);
+  std::array<UnitResult, kUnits> totals;
+  for (int u = 0; u < kUnits; ++u)
+    totals[u] = workloads::TotalOf(run, u);
+  result["engines"] = UnitsJson(totals);
+  result["bytes"] = BytesJson(run);
+  for (const CoreResult& core : run.cores) {
+    result["cores"].push_back({{"engines", UnitsJson(core.units)},
+                               {"instructions", core.instructions},
+                               {"multiply_adds", core.multiply_adds},
+                               {"bytes", BytesJson(core)}});
+  }
+  for (const auto& [key, value] : report.facts)
+    result["facts"][key] = value;
+  // A path may hold bytes that are no UTF-8.
+  return result.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace bwmm::cli

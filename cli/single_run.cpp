@@ -1,0 +1,100 @@
+#include "cli/single_run.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "cli/emit_report.h"
+#include "model/support/sim_error.h"
+
+namespace bwmm::cli {
+
+using reference::Element;
+
+void CheckSize(std::string_view name, int value, int step, int max) {
+  if (value < step || value > max || value % step != 0) {
+    throw SimError("{}: {}, allowed {} to {}{}", name, value, step, max,
+                   step == 1 ? "" : fmt::format(" in steps of {}", step));
+  }
+}
+
+DType DTypeOf(std::string_view option, const std::string& text,
+              std::initializer_list<DType> allowed) {
+  std::string names;
+  for (const DType type : allowed) {
+    if (NameOf(type) == text)
+      return type;
+    names.append(names.empty() ? "" : ", ").append(NameOf(type));
+  }
+  throw SimError("{}: {}, allowed {}", option, text, names);
+}
+
+Element ElementOf(DType type) {
+  switch (type) {
+    case DType::kFp16:
+      return Element::kFp16;
+    case DType::kFp8E4M3Fn:
+    case DType::kFp8E4M3FnX4:
+      return Element::kE4M3Fn;
+    case DType::kFp8E4M3:
+      return Element::kE4M3;
+    case DType::kFp8E5M2:
+    case DType::kFp8E5M2X4:
+      return Element::kE5M2;
+    case DType::kFp4E2M1FnX4:
+      return Element::kE2M1;
+    default:
+      return Element::kBf16;
+  }
+}
+
+std::vector<std::uint32_t> CodesOf(const host::HostTensor& tensor) {
+  const std::size_t bytes = SizeOf(tensor.dtype);
+  std::vector<std::uint32_t> codes(tensor.elements());
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    std::memcpy(&codes[i], &tensor.data[i * bytes], bytes);
+  return codes;
+}
+
+std::vector<std::uint8_t> ScaleCodesOf(const host::HostTensor& tensor) {
+  const auto bytes = tensor.words<std::uint8_t>();
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<double> ValuesOf(const host::HostTensor& tensor) {
+  return reference::Decode(ElementOf(tensor.dtype), CodesOf(tensor));
+}
+
+workloads::ErrorReport ErrorOf(const reference::Judgement& judged) {
+  workloads::ErrorReport report{.max_row_rel = judged.max_rel,
+                                .max_ulp_bf16 = judged.max_ulp,
+                                .max_bound_ratio = judged.max_bound_ratio,
+                                .compared = judged.count,
+                                .failed_rule = judged.failed_rule,
+                                .pass = judged.pass};
+  if (judged.worst) {
+    report.worst = workloads::ErrorReport::Element{judged.worst->row, judged.worst->column,
+                                                   judged.worst->value, judged.worst->expected,
+                                                   judged.worst->bound};
+  }
+  return report;
+}
+
+workloads::RunReport RunSingle(const CommonOptions& common, std::string command, ops::Hbm& hbm,
+                               const ops::Program& program) {
+  workloads::RunReport report;
+  report.command = std::move(command);
+  report.fidelity = FidelityOf(common);
+  report.machine = MachineOf(common);
+  report.checked = !common.unchecked;
+  AddProvenance(common, {}, report);
+  const auto start = std::chrono::steady_clock::now();
+  report.result = RunOnMachine(common, report.machine, hbm, program, 0);
+  report.wall_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.error_skipped = "timing moves no tensor data";
+  return report;
+}
+
+}  // namespace bwmm::cli

@@ -1,0 +1,89 @@
+#include "cli/tensor_io.h"
+
+#include <algorithm>
+#include <array>
+
+#include "host/random.h"
+#include "host/tensor_file.h"
+#include "model/numerics/convert.h"
+#include "model/support/sim_error.h"
+
+namespace bwmm::cli {
+namespace {
+
+std::string ShapeText(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t size : shape)
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", size);
+  return "[" + text + "]";
+}
+
+// Float files convert through fp32; x4 words and scales must match.
+host::HostTensor Converted(host::HostTensor tensor, DType dtype, const std::string& path) {
+  if (tensor.dtype == dtype)
+    return tensor;
+  constexpr std::array kFloats = {DType::kFp32,      DType::kBf16,    DType::kFp16,
+                                  DType::kFp8E4M3Fn, DType::kFp8E4M3, DType::kFp8E5M2};
+  const bool from_float = std::ranges::find(kFloats, tensor.dtype) != kFloats.end();
+  if (!from_float || IsX4(dtype) || dtype == DType::kE8M0)
+    throw SimError("{}: dtype {}, allowed {} or a float type to convert", path,
+                   NameOf(tensor.dtype), NameOf(dtype));
+  const int count = static_cast<int>(tensor.elements());
+  std::vector<float> values(count);
+  Widen(tensor.dtype, tensor.data.data(), SizeOf(tensor.dtype), count, values.data());
+  auto result = host::HostTensor::Zeros(tensor.name, dtype, tensor.shape);
+  RoundTo(dtype, values.data(), count, result.data.data(), SizeOf(dtype));
+  return result;
+}
+
+}  // namespace
+
+host::HostTensor Fitted(host::HostTensor tensor, DType dtype,
+                        const std::vector<std::int64_t>& shape, const std::string& path) {
+  if (tensor.shape != shape)
+    throw SimError("{}: shape {}, allowed {}", path, ShapeText(tensor.shape), ShapeText(shape));
+  return Converted(std::move(tensor), dtype, path);
+}
+
+host::HostTensor TensorFrom(const std::string& name, const std::string& path, DType dtype,
+                            std::vector<std::int64_t> shape, std::uint64_t seed) {
+  if (!path.empty()) {
+    host::HostTensor tensor = Fitted(
+        host::LoadTensor(host::ParseTensorSpec(path), {dtype, DType::kBf16}), dtype, shape, path);
+    tensor.name = name;
+    return tensor;
+  }
+  auto tensor = host::HostTensor::Zeros(name, dtype, std::move(shape));
+  const int count = static_cast<int>(tensor.elements());
+  std::vector<float> values(count);
+  host::Random random(seed, name.size());
+  for (float& value : values)
+    value = static_cast<float>(random.Normal());
+  RoundTo(dtype, values.data(), count, tensor.data.data(), SizeOf(dtype));
+  return tensor;
+}
+
+NamedFile TensorFile(std::string option, const std::string& spec) {
+  return {std::move(option), spec.empty() ? "" : host::ParseTensorSpec(spec).path.string()};
+}
+
+lang::HbmTensor PlaceInput(ops::Hbm& hbm, host::HostTensor tensor, bool with_data) {
+  ops::HbmTensor& placed = hbm.Allocate(tensor.name, tensor.dtype, tensor.shape, false);
+  placed.read_only = true;
+  if (with_data)
+    placed.data = std::move(tensor.data);
+  return {tensor.name, tensor.dtype, tensor.shape, placed.address};
+}
+
+lang::HbmTensor PlaceOutput(ops::Hbm& hbm, const std::string& name, DType dtype,
+                            std::vector<std::int64_t> shape, bool with_data) {
+  const ops::HbmTensor& placed = hbm.Allocate(name, dtype, shape, with_data);
+  return {name, dtype, std::move(shape), placed.address};
+}
+
+host::HostTensor Fetch(ops::Hbm& hbm, const std::string& name) {
+  const ops::HbmTensor& tensor = hbm.Find(name);
+  return {.name = name, .dtype = tensor.dtype, .shape = tensor.shape, .data = tensor.data};
+}
+
+}  // namespace bwmm::cli

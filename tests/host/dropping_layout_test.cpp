@@ -1,0 +1,42 @@
+// The capacity layout, row by row.
+#include <gtest/gtest.h>
+
+#include "host/block_layout.h"
+
+namespace bwmm::host {
+namespace {
+
+// All tokens on expert 0 of `experts`.
+Routing OneHot(int tokens, int experts) {
+  Routing routing{.tokens = tokens, .experts = experts, .top_k = 1, .expert = {}, .weight = {}};
+  routing.expert.assign(tokens, 0);
+  routing.weight.assign(tokens, 1.0f);
+  return routing;
+}
+
+TEST(DroppingLayout, CapacityIsRoundedUpToAWholeRow) {
+  // 5 tokens over 2 experts are 2.5 rows each.
+  const BlockLayout layout = BuildDroppingLayout(OneHot(5, 2), 1.0, false);
+  EXPECT_EQ(layout.rows_per_expert, (std::vector<std::int64_t>{3, 0}));
+  EXPECT_EQ(layout.dropped_rows, 2);
+}
+
+TEST(DroppingLayout, KeepsTheFirstRowsAndNotOneMore) {
+  for (const auto& [factor, kept] : {std::pair(1.0, 3), std::pair(0.5, 2), std::pair(1.2, 3),
+                                     std::pair(1.25, 4), std::pair(2.0, 5), std::pair(9.0, 5)}) {
+    const BlockLayout layout = BuildDroppingLayout(OneHot(5, 2), factor, false);
+    ASSERT_EQ(layout.block_size, 256);
+    for (int row = 0; row < 2 * 256; ++row)
+      EXPECT_EQ(layout.token_position_to_id[row], row < kept ? row : 5) << factor << " " << row;
+    EXPECT_EQ(layout.rows_per_expert[0], kept) << factor;
+    EXPECT_EQ(layout.dropped_rows, 5 - kept) << factor;
+  }
+}
+
+TEST(DroppingLayout, BlocksAreTheCapacityInMultiplesOf256) {
+  EXPECT_EQ(BuildDroppingLayout(OneHot(512, 2), 1.0, false).block_size, 256);
+  EXPECT_EQ(BuildDroppingLayout(OneHot(513, 2), 1.0, false).block_size, 512);
+}
+
+}  // namespace
+}  // namespace bwmm::host
