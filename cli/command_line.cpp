@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -17,6 +16,7 @@
 #include "cli/rerun_command.h"
 #include "cli/run_command.h"
 #include "cli/version.h"
+#include "model/support/setting.h"
 #include "model/support/sim_error.h"
 #include "model/support/write_file.h"
 
@@ -29,9 +29,7 @@ using Action = std::function<bool()>;
 // CLI11 reads -1 as 2^64 - 1.
 std::string CheckSeed(const std::string& text) {
   std::uint64_t seed = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, seed);
-  return error == std::errc() && stop == end
+  return ParseWhole(text, seed) == Parsed::kNumber
              ? std::string()
              : fmt::format("{}, allowed 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
 }
@@ -102,6 +100,17 @@ class WorkloadCommand {
   std::unique_ptr<workloads::Workload> workload_;
 };
 
+// Of `bwmm run`: what --workload names on this command line, else the default.
+workloads::Entry EntryOfRun(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0] != "run")
+    return workloads::FindWorkload(workloads::kDefaultWorkload);
+  try {
+    return *WorkloadOf(arguments);
+  } catch (const SimError& error) {
+    throw SimError("run: {}", error.what());
+  }
+}
+
 }  // namespace
 
 int RunCommandLine(const std::vector<std::string>& arguments, std::string* captured_json) {
@@ -111,11 +120,8 @@ int RunCommandLine(const std::vector<std::string>& arguments, std::string* captu
   cli.require_subcommand(1);
   Action action;
 
-  const bool runs = !arguments.empty() && arguments[0] == "run";
-  WorkloadCommand run(
-      cli, "run", "a workload: one MoE layer, or what --workload names",
-      runs ? *WorkloadOf(arguments) : workloads::FindWorkload(workloads::kDefaultWorkload),
-      arguments, captured_json, action);
+  WorkloadCommand run(cli, "run", "a workload: one MoE layer, or what --workload names",
+                      EntryOfRun(arguments), arguments, captured_json, action);
   std::vector<std::unique_ptr<WorkloadCommand>> own;
   for (const workloads::Entry& entry : workloads::Workloads()) {
     if (entry.subcommand)

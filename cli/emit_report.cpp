@@ -26,8 +26,8 @@ std::vector<workloads::Provenance::MachineChange> ChangesFrom(const MachineConfi
 }  // namespace
 
 void AddProvenance(const CommonOptions& options, const std::vector<workloads::Option>& workload,
-                   const std::vector<std::string>& unnamed,
-                   const std::vector<workloads::KeyValue>& settings, workloads::RunReport& report) {
+                   const std::vector<std::string>& unnamed, const std::vector<KeyValue>& settings,
+                   workloads::RunReport& report) {
   workloads::Provenance& provenance = report.provenance;
   provenance.arguments = options.arguments;
   provenance.seed = options.seed;

@@ -58,11 +58,11 @@ std::vector<NamedFile> FilesOf(const std::vector<Option>& options, bool written)
 }
 
 // The settings that are not the machine's; each changes something, or is refused.
-std::vector<workloads::KeyValue> SettingsOf(const RunCommand& command, const Workload& workload) {
+std::vector<KeyValue> SettingsOf(const RunCommand& command, const Workload& workload) {
   const std::vector<std::string> prefixes = workload.setting_prefixes();
-  std::vector<workloads::KeyValue> settings;
+  std::vector<KeyValue> settings;
   for (const std::string& text : command.common.settings) {
-    workloads::KeyValue setting = SplitSetting(text);
+    KeyValue setting = SplitSetting(text);
     if (setting.key.starts_with("machine.")) {
       if (command.sequential && IsTimeOnly(setting.key))
         throw SimError(

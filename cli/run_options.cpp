@@ -54,11 +54,11 @@ class ProgressBar {
 
 }  // namespace
 
-workloads::KeyValue SplitSetting(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+KeyValue SplitSetting(const std::string& text) {
+  KeyValue setting = SplitKeyValue(text);
+  if (setting.key.empty())
     throw SimError("--set {}: allowed key=value", text);
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  return setting;
 }
 
 std::vector<NamedFile> CommonOutputs(const CommonOptions& options) {
@@ -104,7 +104,7 @@ Fidelity FidelityOf(const CommonOptions& options) {
 MachineConfig MachineOf(const CommonOptions& options) {
   MachineConfig machine = LoadMachine(options.machine);
   for (const std::string& setting : options.settings) {
-    const workloads::KeyValue entry = SplitSetting(setting);
+    const KeyValue entry = SplitSetting(setting);
     if (entry.key.starts_with("machine."))
       ApplySetting(machine, entry.key, entry.value);
   }

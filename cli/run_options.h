@@ -26,7 +26,7 @@ struct CommonOptions {
 };
 
 // SimError unless the text is key=value with both parts.
-workloads::KeyValue SplitSetting(const std::string& text);
+KeyValue SplitSetting(const std::string& text);
 
 // The files every subcommand may write.
 std::vector<NamedFile> CommonOutputs(const CommonOptions& options);

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstring>
 #include <system_error>
 #include <utility>
 
 #include "host/tensor_file.h"
 #include "model/numerics/scale_group.h"
+#include "model/support/setting.h"
 #include "model/support/sim_error.h"
 #include "model/support/write_file.h"
 
@@ -17,12 +17,6 @@ namespace {
 
 constexpr int kPassRows = 128;
 constexpr int kPsumLanes = 128;  // of a row, which is read whole
-
-template <typename T>
-bool ParseWhole(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
 
 host::HostTensor TensorOf(const std::string& name, DType dtype, std::int64_t rows,
                           std::int64_t columns, const std::vector<std::uint32_t>& words) {
@@ -46,9 +40,10 @@ std::string Quoted(const std::string& text) {
 TileDump::TileDump(const std::string& option) : option_(option) {
   const std::size_t first = option.find(',');
   const std::size_t second = option.find(',', first + 1);
-  const bool whole = first != std::string::npos && second != std::string::npos &&
-                     second + 1 < option.size() && ParseWhole(option.substr(0, first), core_) &&
-                     ParseWhole(option.substr(first + 1, second - first - 1), id_);
+  const bool whole =
+      first != std::string::npos && second != std::string::npos && second + 1 < option.size() &&
+      ParseWhole(option.substr(0, first), core_) == Parsed::kNumber &&
+      ParseWhole(option.substr(first + 1, second - first - 1), id_) == Parsed::kNumber;
   if (!whole || core_ < 0)
     throw SimError("--dump-tile {}: allowed core,instruction,directory with core 0 or above",
                    option);

@@ -1,10 +1,10 @@
 #include "cli/wave.h"
 
-#include <charconv>
 #include <optional>
 #include <string_view>
 
 #include "model/engine/make_engines.h"
+#include "model/support/setting.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::cli {
@@ -16,11 +16,8 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> Pair(std::string_view tex
   if (at == std::string_view::npos)
     return std::nullopt;
   std::pair<std::uint64_t, std::uint64_t> result;
-  const auto parse = [](std::string_view part, std::uint64_t& value) {
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    return error == std::errc() && end == part.data() + part.size();
-  };
-  if (!parse(text.substr(0, at), result.first) || !parse(text.substr(at + 1), result.second))
+  if (ParseWhole(text.substr(0, at), result.first) != Parsed::kNumber ||
+      ParseWhole(text.substr(at + 1), result.second) != Parsed::kNumber)
     return std::nullopt;
   return result;
 }

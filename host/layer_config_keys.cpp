@@ -1,12 +1,12 @@
 // The keys of a layer's configuration: from text to the field each one sets.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <functional>
 #include <utility>
 
 #include "host/join.h"
 #include "host/layer_config.h"
+#include "model/support/setting.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::host {
@@ -14,16 +14,13 @@ namespace {
 
 template <typename T>
 void ParseNumber(T& target, std::string_view text, std::string_view key) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    const bool wide = error == std::errc::result_out_of_range;
+  if (const Parsed parsed = ParseWhole(text, target); parsed != Parsed::kNumber) {
+    const bool wide = parsed == Parsed::kOutOfRange;
     throw SimError("model.{}: '{}', {} is needed", key, text,
                    !std::is_integral_v<T> ? (wide ? "a number in range" : "a number")
                    : wide                 ? "an integer of 32 bits"
                                           : "an integer");
   }
-  target = value;
 }
 
 void Parse(int& target, std::string_view text, std::string_view key) {
@@ -82,8 +79,13 @@ Setter SetterOf(T LayerConfig::*field) {
   };
 }
 
-const std::vector<std::pair<std::string_view, Setter>>& Keys() {
-  static const std::vector<std::pair<std::string_view, Setter>> kKeys = {
+struct Key {
+  std::string_view key;
+  Setter set;
+};
+
+const std::vector<Key>& Keys() {
+  static const std::vector<Key> kKeys = {
       {"name", SetterOf(&LayerConfig::name)},
       {"hidden", SetterOf(&LayerConfig::hidden)},
       {"intermediate", SetterOf(&LayerConfig::intermediate)},
@@ -115,15 +117,10 @@ const std::vector<std::pair<std::string_view, Setter>>& Keys() {
 void ApplySetting(LayerConfig& config, std::string_view key, std::string_view value) {
   const std::string prefix = fmt::format("{}.", kLayerConfigTable);
   const std::string_view name = key.starts_with(prefix) ? key.substr(prefix.size()) : "";
-  std::string allowed;
-  for (const auto& [known, set] : Keys()) {
-    if (known == name) {
-      set(config, value, name);
-      return;
-    }
-    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", known);
-  }
-  throw SimError("unknown key '{}', allowed: {} followed by one of {}", key, prefix, allowed);
+  const Key& found = FindKey(Keys(), name, [&](const std::string& known) {
+    throw SimError("unknown key '{}', allowed: {} followed by one of {}", key, prefix, known);
+  });
+  found.set(config, value, name);
 }
 
 }  // namespace bwmm::host

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <string>
 #include <string_view>
 
 #include "host/file_io.h"
 #include "host/join.h"
+#include "model/support/setting.h"
 #include "model/support/sim_error.h"
 #include "model/support/write_file.h"
 
@@ -42,8 +42,7 @@ std::vector<std::string_view> SplitFields(std::string_view line) {
 template <typename T>
 T ParseField(std::string_view text, std::string_view column, const std::string& place) {
   T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
+  if (ParseWhole(text, value) != Parsed::kNumber)
     throw SimError("{}: {} '{}' is not a number in range", place, column, text);
   return value;
 }

@@ -10,6 +10,7 @@
 #include "host/file_io.h"
 #include "model/isa/parse.h"
 #include "model/isa/text.h"
+#include "model/support/setting.h"
 #include "model/support/sim_error.h"
 #include "model/system/machine_config.h"
 
@@ -83,11 +84,10 @@ class Parser {
 
   void Set(LineReader& r) {
     const std::size_t at = r.column();
-    const std::string_view text = r.Token();
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos || !text.starts_with("machine."))
+    const KeyValue setting = SplitKeyValue(std::string(r.Token()));
+    if (!setting.key.starts_with("machine."))
       r.FailAt(at, "machine.key=value");
-    program_.settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    program_.settings.emplace_back(setting.key, setting.value);
   }
 
   void Tensor(LineReader& r) {

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "model/support/setting.h"
+
 namespace bwmm::workloads {
 
 struct Option {
@@ -40,10 +42,6 @@ inline Option OutputTensor(std::string name, std::string help, std::string& fiel
 // A file and what names it: an option, or a setting.
 struct NamedFile {
   std::string name, path;  // the path is empty when not given
-};
-
-struct KeyValue {
-  std::string key, value;
 };
 
 }  // namespace bwmm::workloads

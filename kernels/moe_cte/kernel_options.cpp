@@ -1,8 +1,8 @@
 #include "kernels/moe_cte/kernel_options.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "model/support/setting.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::kernels {
@@ -22,9 +22,7 @@ bool Bool(std::string_view key, std::string_view value) {
 template <typename Number>
 Number Parse(std::string_view key, std::string_view value, Number low, Number high) {
   Number number{};
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc() || end != value.data() + value.size() ||
-      !(number >= low && number <= high))
+  if (ParseWhole(value, number) != Parsed::kNumber || !(number >= low && number <= high))
     throw SimError("{}: {}, allowed {} to {}", key, value, low, high);
   return number;
 }
@@ -108,13 +106,10 @@ MoECTESpec KernelOptions::SpecFor(MoECTEImplementation implementation) const {
 }
 
 void ApplySetting(KernelOptions& options, std::string_view key, std::string_view value) {
-  std::string known;
-  for (const Row& row : Rows()) {
-    if (row.key == key)
-      return row.set(options, key, value);
-    known.append(known.empty() ? "" : ", ").append(row.key);
-  }
-  throw SimError("unknown key {}, allowed {}", key, known);
+  const Row& row = FindKey(Rows(), key, [&](const std::string& known) {
+    throw SimError("unknown key {}, allowed {}", key, known);
+  });
+  row.set(options, key, value);
 }
 
 bool OptionKey::ConcernsVariant(MoECTEImplementation variant) const {

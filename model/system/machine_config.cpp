@@ -3,13 +3,13 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <span>
 #include <sstream>
 #include <utility>
 
+#include "model/support/setting.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm {
@@ -101,20 +101,14 @@ std::string Joined(const List& list, NameOf name_of) {
   return text;
 }
 
-std::string KnownKeys() {
-  return Joined(kFields, [](const Field& field) { return field.key; });
-}
-
 std::string KnownPresets() {
   return Joined(MachinePresetTexts(), [](const auto& preset) { return preset.first; });
 }
 
 const Field& FieldOf(std::string_view key) {
-  const auto* field = std::find_if(std::begin(kFields), std::end(kFields),
-                                   [&](const Field& f) { return f.key == key; });
-  if (field == std::end(kFields))
-    throw SimError("machine setting: unknown key {}, known keys: {}", key, KnownKeys());
-  return *field;
+  return FindKey(kFields, key, [&](const std::string& known) {
+    throw SimError("machine setting: unknown key {}, known keys: {}", key, known);
+  });
 }
 
 void Set(MachineConfig& config, const Field& field, std::int64_t value) {
@@ -217,9 +211,8 @@ MachineConfig LoadMachine(const std::string& name_or_toml_path) {
 
 void ApplySetting(MachineConfig& config, std::string_view key, std::string_view value) {
   const Field& field = FieldOf(key);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc() || end != value.data() + value.size())
+  Int number = 0;
+  if (ParseWhole(value, number) != Parsed::kNumber)
     throw SimError("{}: {}, allowed an integer from {} to {}", key, value, field.min, field.max);
   Set(config, field, number);
 }
