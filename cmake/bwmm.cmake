@@ -7,9 +7,15 @@ find_package(Threads REQUIRED)
 pkg_check_modules(MPFR REQUIRED IMPORTED_TARGET mpfr)
 find_package(rapidcheck REQUIRED)
 
+include(${CMAKE_CURRENT_LIST_DIR}/install.cmake)
+
 add_library(bwmm_options INTERFACE)
-target_include_directories(bwmm_options INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(bwmm_options INTERFACE -Wall -Wextra -Werror -ffp-contract=off)
+target_include_directories(bwmm_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/bwmm>)
+target_compile_options(bwmm_options INTERFACE
+  $<BUILD_INTERFACE:-Wall -Wextra -Werror> -ffp-contract=off)
+target_compile_features(bwmm_options INTERFACE cxx_std_20)
+bwmm_install(options)
 if(BWMM_SANITIZE)
   # g++ 12 takes std::regex under the address sanitizer for a use of uninitialised memory.
   target_compile_options(bwmm_options INTERFACE
@@ -23,6 +29,7 @@ pkg_check_modules(SYSTEMC REQUIRED IMPORTED_TARGET systemc)
 add_library(bwmm_systemc INTERFACE)
 target_link_libraries(bwmm_systemc INTERFACE PkgConfig::SYSTEMC)
 target_compile_definitions(bwmm_systemc INTERFACE SC_CPLUSPLUS=201703L)
+bwmm_install(systemc)
 
 # bwmm_layer(<name> SOURCES <files> LINK <targets>): one layer of the model. A layer without
 # sources is header-only.
@@ -35,6 +42,7 @@ function(bwmm_layer name)
     add_library(bwmm_${name} INTERFACE)
     target_link_libraries(bwmm_${name} INTERFACE bwmm_options fmt::fmt ${ARG_LINK})
   endif()
+  bwmm_install(${name})
 endfunction()
 
 # bwmm_test(<layer> <unit> LINK <targets> [SOURCES <files>] [ARGS <args>]): one GoogleTest binary,

@@ -26,5 +26,9 @@ function(bwmm_verilated target)
   target_compile_options(${target} PRIVATE -w)
   # Verilator's headers do not meet our warning level.
   get_target_property(includes ${target} INTERFACE_INCLUDE_DIRECTORIES)
-  set_target_properties(${target} PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${includes}")
+  set_target_properties(${target} PROPERTIES
+    INTERFACE_INCLUDE_DIRECTORIES "$<BUILD_INTERFACE:${includes}>"
+    INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "$<BUILD_INTERFACE:${includes}>")
+  string(REPLACE bwmm_ "" name ${target})
+  bwmm_install(${name})
 endfunction()

@@ -12,7 +12,7 @@ case ${1:-} in
     ;;
 esac
 mapfile -d '' files < <(
-  find bench cli host kernels model replay tb tests workloads \
+  find bench cli examples host kernels model replay tb tests workloads \
     \( -name '*.h' -o -name '*.cpp' \) -print0)
 ((${#files[@]} > 0)) || {
   echo "format: no C++ files found" >&2

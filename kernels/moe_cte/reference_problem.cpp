@@ -21,6 +21,20 @@ reference::Weights WeightsOf(host::WeightLayout layout) {
   throw CheckFailure("unknown weight layout");
 }
 
+reference::Scaling ScalingOf(host::AffinityScaling scaling) {
+  switch (scaling) {
+    case host::AffinityScaling::kNoScale:
+      return reference::Scaling::kNone;
+    case host::AffinityScaling::kPostScale:
+      return reference::Scaling::kPost;
+    case host::AffinityScaling::kPreScale:
+      return reference::Scaling::kPre;
+  }
+  throw CheckFailure("unknown affinity scaling");
+}
+
+}  // namespace
+
 reference::Function FunctionOf(Activation activation) {
   switch (activation) {
     case Activation::kIdentity:
@@ -42,20 +56,6 @@ reference::Function FunctionOf(Activation activation) {
   }
   throw CheckFailure("unknown activation");
 }
-
-reference::Scaling ScalingOf(host::AffinityScaling scaling) {
-  switch (scaling) {
-    case host::AffinityScaling::kNoScale:
-      return reference::Scaling::kNone;
-    case host::AffinityScaling::kPostScale:
-      return reference::Scaling::kPost;
-    case host::AffinityScaling::kPreScale:
-      return reference::Scaling::kPre;
-  }
-  throw CheckFailure("unknown affinity scaling");
-}
-
-}  // namespace
 
 reference::MoeCteProblem ReferenceProblem(const host::LayerConfig& config,
                                           const host::LayerTensors& layer,

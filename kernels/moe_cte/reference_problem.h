@@ -7,6 +7,8 @@
 
 namespace bwmm {
 
+reference::Function FunctionOf(Activation activation);
+
 // Points into `layer` and `blocks`, which must outlive it. The layer must have data.
 reference::MoeCteProblem ReferenceProblem(const host::LayerConfig& config,
                                           const host::LayerTensors& layer,

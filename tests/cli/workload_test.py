@@ -71,7 +71,7 @@ class Workload(unittest.TestCase):
 
     def test_rejects_what_is_no_workload_or_not_its_own(self):
         for options, said in (
-                (["--workload", "router"], ["--workload router", "matmul, moe_cte, quantize"]),
+                (["--workload", "router"], ["run: --workload router", "matmul, moe_cte, quantize"]),
                 (["--workload", "matmul", "--tokens", "4"], ["--tokens"]),
                 (["--workload", "matmul", "--set", "model.hidden=64"],
                  ["--set model.hidden=64", "machine."]),

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/single/elements_ref.h"
 #include "kernels/single/matmul_ref.h"
 #include "kernels/single/quantize_ref.h"
 
@@ -59,6 +60,37 @@ TEST(MatmulJudge, EveryPassRoundsOnceMoreInPsum) {
   const MatmulCase halves{.pass_rows = 1, .bf16_psum = true};
   EXPECT_TRUE(JudgeColumn({1, 1}, 2 + 2.99 * 0x1p-8, halves).pass);
   EXPECT_FALSE(JudgeColumn({1, 1}, 2 + 3.03 * 0x1p-8, halves).pass);
+}
+
+TEST(ElementsJudge, TheLastRoundingJoinsTheBound) {
+  const auto pass = [](double expected, double bound, double got, bool bf16) {
+    return JudgeElements({.expected = {expected}, .bound = {bound}, .bf16 = bf16}, {got}).pass;
+  };
+  // Half an ulp of bf16 at 1 is 2^-8, of fp32 2^-24.
+  EXPECT_TRUE(pass(1, 0, 1 + 0x1p-8, true));
+  EXPECT_FALSE(pass(1, 0, 1 + 0x1.1p-8, true));
+  EXPECT_FALSE(pass(1, 0, 1 + 0x1p-8, false));
+  EXPECT_TRUE(pass(1, 0x1p-6, 1 + 0x1p-6, false));
+  EXPECT_FALSE(pass(1, 0x1p-6, 1 + 0x1.1p-6, false));
+  // Beyond the largest bf16 Inf is right, and only there.
+  EXPECT_TRUE(pass(0x1p128, 0, kInf, true));
+  EXPECT_FALSE(pass(0x1p128, 0, 0x1.fep127, true));
+  EXPECT_FALSE(pass(1, 0, kInf, true));
+  EXPECT_FALSE(pass(1, 0, kNan, true));
+}
+
+TEST(ElementsJudge, CountsWhatHasAnAnswerAndNamesTheWorst) {
+  ElementsCase given{.expected = {1, 2, kNan, 4}, .bound = {0, 0, 0, 0}, .columns = 2};
+  EXPECT_EQ(JudgeElements(given, {1, 2, kNan, 4}).count, 3);
+  EXPECT_TRUE(JudgeElements(given, {1, 2, kNan, 4}).pass);
+  EXPECT_FALSE(JudgeElements(given, {1, 2, 0, 4}).pass);
+  const Judgement wrong = JudgeElements(given, {1, 2, kNan, 5});
+  EXPECT_FALSE(wrong.pass);
+  EXPECT_EQ(wrong.worst->row, 1);
+  EXPECT_EQ(wrong.worst->column, 1);
+  EXPECT_FALSE(JudgeElements(given, {1, 2}).pass);
+  EXPECT_FALSE(JudgeElements({.expected = {kNan}, .bound = {0}}, {kNan}).pass);
+  EXPECT_FALSE(JudgeElements({}, {}).pass);
 }
 
 TEST(MatmulJudge, ASumThatLeavesTheRangeOnTheWayIsInf) {

@@ -1,5 +1,5 @@
 // y[t] = silu(x[ids[t]] W): rows of x picked by index, one matmul, one activation. Each core takes
-// every other tile of 128 tokens. The worked example of docs/write_a_kernel.md.
+// every other tile of 128 tokens.
 //
 //   x --gather--> rows [128, H] --PE--> rows^T [H, 128] --PE, W--> PSUM [128, N] --silu--> y
 #pragma once

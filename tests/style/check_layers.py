@@ -27,6 +27,8 @@ MAY_INCLUDE = {
     "kernels/moe_cte/reference_problem": model_up_to("model/numerics") + ["host", "_ref"],
     # A reference shares no code with what it judges.
     "_ref": [],
+    # What a stranger may use.
+    "examples": MODEL + ["kernels", "host", "workloads"],
     "tb": model_up_to("model/engine"),
     "bench": ["model", "kernels", "host"],
     "tests": ["model", "kernels", "host", "workloads", "replay", "cli", "tb"],
@@ -56,7 +58,8 @@ def layer_of(path):
 def allowed(layer, target):
     prefixes = MAY_INCLUDE[layer] + [layer]
     if target == "_ref":
-        return layer in ("_ref", "workloads", "cli", "tests", "bench") or "_ref" in prefixes
+        seen_by = ("_ref", "workloads", "cli", "examples", "tests", "bench")
+        return layer in seen_by or "_ref" in prefixes
     return any(target == prefix or target.startswith(prefix + "/") for prefix in prefixes)
 
 

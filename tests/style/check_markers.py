@@ -6,7 +6,7 @@ import re
 from tree import run
 
 CODE = ("rtl", "model", "kernels", "host", "workloads", "replay", "cli", "tb", "tests",
-        "bench", "sim_scripts", "cmake", "waves")
+        "bench", "examples", "sim_scripts", "cmake", "waves")
 
 # Spelled so that this file does not find itself.
 RULES = [

@@ -6,7 +6,7 @@ from tree import run
 SUFFIXES = (".sv", ".svh", ".h", ".cpp", ".cc")
 SCRIPTS = (".py", ".sh")
 FOLDERS = ("rtl", "model", "kernels", "host", "workloads", "replay", "cli", "tb", "tests",
-           "bench", "sim_scripts")
+           "bench", "examples", "sim_scripts")
 MAX_LINES = 400
 MAX_KERNEL_LINES = 200
 MAX_COLUMNS = 100

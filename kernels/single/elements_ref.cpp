@@ -1,0 +1,36 @@
+#include "kernels/single/elements_ref.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/single/tally_ref.h"
+
+namespace bwmm::reference {
+
+Judgement JudgeElements(const ElementsCase& given, const std::vector<double>& got) {
+  if (got.size() != given.expected.size() || got.size() != given.bound.size())
+    return {.failed_rule = "as many elements as the reference has"};
+  Tally tally(given.bf16);
+  const int rows = static_cast<int>(given.expected.size()) / given.columns;
+  for (int row = 0; row < rows; ++row) {
+    const auto first = std::size_t{1} * row * given.columns;
+    double largest = 0;
+    for (int column = 0; column < given.columns; ++column) {
+      if (std::isfinite(got[first + column]))
+        largest = std::max(largest, std::fabs(got[first + column]));
+    }
+    tally.Row(largest);
+    for (int column = 0; column < given.columns; ++column) {
+      const double expected = given.expected[first + column];
+      ChainValue outcome = KnownValue(expected);
+      outcome.error = given.bound[first + column];
+      tally.Add(row, column,
+                {.outcome = Rounded(outcome, given.bf16 ? kToBf16 : kToFp32),
+                 .has_answer = !std::isnan(expected)},
+                got[first + column]);
+    }
+  }
+  return tally.Finish();
+}
+
+}  // namespace bwmm::reference

@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+"""examples/own_kernel, configured and built against an installed copy of bwmm, has all of bwmm.
+
+Usage: own_kernel_test.py cmake build_folder examples/own_kernel compiler [rtl]
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+CMAKE, BUILD, EXAMPLE, COMPILER = sys.argv[1:5]
+RTL = sys.argv[5:] == ["rtl"]
+RUN = ["run", "--workload", "biased_matmul"]
+
+
+def succeed(*command, cwd=None):
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                            timeout=500, check=False, cwd=cwd)
+    if result.returncode != 0:
+        raise AssertionError(f"{command}: {result.stdout}{result.stderr}")
+    return result.stdout
+
+
+class OwnKernel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.folder = Path(cls.temporary.name)
+        cls.prefix = cls.folder / "prefix"
+        succeed(CMAKE, "--install", BUILD, "--prefix", cls.prefix)
+        succeed(CMAKE, "-S", EXAMPLE, "-B", cls.folder / "build", "-G", "Ninja",
+                f"-DCMAKE_PREFIX_PATH={cls.prefix}", f"-DCMAKE_CXX_COMPILER={COMPILER}",
+                "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1")
+        succeed(CMAKE, "--build", cls.folder / "build")
+        cls.bwmm = cls.folder / "build" / "bwmm"
+
+    def report(self, *options):
+        path = self.folder / "report.json"
+        succeed(self.bwmm, *RUN, *options, "--json", path)
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    def refused(self, *options):
+        result = subprocess.run([self.bwmm, *RUN, *options], capture_output=True, text=True,
+                                timeout=100, check=False)
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        return result.stderr
+
+    def test_the_binary_knows_it_beside_the_others(self):
+        names = [line.split()[0] for line in succeed(self.bwmm, "list", "workloads").splitlines()]
+        installed = succeed(self.prefix / "bin" / "bwmm", "list", "workloads").splitlines()
+        self.assertEqual(names, sorted(["biased_matmul", *(line.split()[0] for line in installed)]))
+
+    def test_every_fidelity_gives_one_answer_inside_the_bound(self):
+        fast = self.report("--listing", self.folder / "listing.txt")
+        self.assertTrue(fast["error"]["pass"])
+        self.assertEqual(fast["error"]["compared"], 256 * 640)
+        self.assertGreater(fast["error"]["max_bound_ratio"], 0)
+        self.assertGreater(fast["cores"][1]["multiply_adds"], 0)
+        lines = (self.folder / "listing.txt").read_text(encoding="utf-8").splitlines()
+        self.assertEqual(sum("multiply_moving" in line for line in lines), 2 * 2 * 2)
+        succeed(self.bwmm, "rerun", self.folder / "report.json")
+        self.assertEqual(self.report("--sequential")["checksum"], fast["checksum"])
+        timing = self.report("--fidelity", "timing")
+        self.assertEqual((timing["cycles"], timing["checksum"]), (fast["cycles"], None))
+
+    @unittest.skipUnless(RTL, "built without RTL")
+    def test_rtl_gives_the_same_and_a_wave(self):
+        small = ["--tokens", "32"]
+        fast = self.report(*small)
+        rtl = self.report(*small, "--fidelity", "rtl", "--wave", self.folder / "out.fst")
+        self.assertEqual((rtl["cycles"], rtl["checksum"]), (fast["cycles"], fast["checksum"]))
+        self.assertGreater((self.folder / "out.fst").stat().st_size, 10000)
+
+    def test_rejects_shapes_that_do_not_fit_and_says_what_does(self):
+        text = self.refused("--k", "200")
+        self.assertIn("--k: 200, allowed 128 to 1048576 in steps of 128", text)
+        text = self.refused("--k", "65536", "--n", "128", "--tokens", "1", "--fidelity", "timing")
+        self.assertIn("it fits with --k up to ", text)
+        fits = int(text.rsplit(" ", 1)[1])
+        options = ["--n", "128", "--tokens", "1", "--fidelity", "timing", "--k"]
+        self.assertGreater(self.report(*options, str(fits))["cycles"], 0)
+        self.refused(*options, str(fits + 128))
+
+
+    def test_everything_is_where_an_installed_program_is_looked_for(self):
+        for name in ("share/bwmm/machines/trn3.toml", "share/bwmm/models/gpt-oss-20b.toml",
+                     "include/bwmm/kernels/lang/core.h", "share/man/man1/bwmm.1",
+                     "share/bash-completion/completions/bwmm", "share/bwmm/LICENSE"):
+            self.assertTrue((self.prefix / name).is_file(), name)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
