@@ -12,8 +12,6 @@ constexpr std::int64_t kTile = 128;
 constexpr auto kSkip = isa::OutOfBounds::kSkip;
 // The rows of turn n + 1 are loaded while those of turn n - 1 may still be added to the output.
 constexpr int kRowDepth = 3;
-// Left for small tiles of control data.
-constexpr std::int64_t kReserveBytes = 8192;
 
 }  // namespace
 

@@ -4,6 +4,14 @@
 // The expert is a value on the device. Words come by a DMA whose source address it offsets; E8M0
 // scales, folded as 16 rows per expert in HBM, come by a gather into the quadrant layout: lane
 // 32q + j (j < 4) reads row 16e + 4q + j, all other lanes are -1, out of bounds, and skipped.
+//
+// Frameworks without x4 types pass packed words as integers, and the kernel looks at the same bytes
+// as x4 words; nothing is copied:
+//
+//   uint16, int16 --> float4_e2m1fn_x4
+//   uint32, int32 --> float8_e4m3fn_x4, or float8_e5m2_x4 if weight_dtype says so
+//
+// The down weights are seen as the type of the gate/up weights, as nkilib's moe_cte does.
 #pragma once
 
 #include <optional>
@@ -13,6 +21,10 @@
 #include "kernels/moe_cte/mx_plan.h"
 
 namespace bwmm::kernels {
+
+// The arguments with weights in integer carriers seen as x4 words. SimError for a carrier of
+// another width and for a weight_dtype that is no fp8 x4 type.
+MoeCteArgs WithMxWeights(const MoeCteArgs& args);
 
 class MxWeights {
  public:

@@ -17,7 +17,6 @@
 #include "kernels/moe_cte/moe_cte.h"
 #include "kernels/moe_cte/mx_ffn.h"
 #include "kernels/moe_cte/output_rows.h"
-#include "kernels/moe_cte/plane_rows.h"
 
 namespace bwmm::kernels {
 
