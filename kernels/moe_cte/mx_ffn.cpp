@@ -1,26 +1,36 @@
 #include "kernels/moe_cte/mx_ffn.h"
 
-#include "kernels/moe_cte/psum_depth.h"
+#include "kernels/lang/fits.h"
 
 namespace bwmm::kernels {
 
 using lang::View;
 
+MxDepths DeepestThatFit(const lang::Core& nki, const MoeCteArgs& args,
+                        const std::function<void(lang::Core&, const MxDepths&)>& allocate) {
+  for (const MxDepths depths : {MxDepths{2, 2, 8}, MxDepths{1, 2, 8}, MxDepths{1, 1, 4}}) {
+    // A skipped load needs the words in the buffer they were in.
+    const bool skips = args.skip_dma.skip_weight && depths.gate_up > 1;
+    if (!skips && lang::Fits(nki, [&](lang::Core& trial) { allocate(trial, depths); }))
+      return depths;
+  }
+  return {.gate_up = 1, .quantized = 1, .gather_groups = 2};
+}
+
 MxFfn::MxFfn(lang::Core& nki, const MoeCteArgs& args, BlockTokens& tokens, const MxShare& share,
-             const MxPlan& plan)
+             const MxDepths& depths)
     : nki_(nki),
       args_(args),
       tokens_(tokens),
-      hidden_(nki, args, tokens, plan.quantized, plan.gather_groups),
-      weights_(nki, args, share, plan.gate_up, 1),
+      hidden_(nki, args, tokens, depths.quantized, depths.gather_groups),
+      weights_(nki, args, share, depths.gate_up, 1),
       middle_(nki, args, DType::kBf16, args.block_size) {
   const std::int64_t b = args.block_size;
   // Gate and up share four of eight PSUM banks.
-  const int turns = PsumDepth(nki.limits(), b <= 256 ? 3 : (b <= 512 ? 2 : 1));
+  const int turns = nki.psum_depth(b <= 256 ? 3 : (b <= 512 ? 2 : 1));
   gate_psum_ = nki.RotatingPsum("gate_psum", turns, DType::kBf16, 128, {b});
   up_psum_ = nki.RotatingPsum("up_psum", turns, DType::kBf16, 128, {b});
-  down_psum_ =
-      nki.RotatingPsum("down_psum", PsumDepth(nki.limits(), 3), DType::kBf16, 128, {kChunk});
+  down_psum_ = nki.RotatingPsum("down_psum", nki.psum_depth(3), DType::kBf16, 128, {kChunk});
   inter_ = nki.RotatingSbuf("intermediate", 2, DType::kBf16, 128, {b, 4});
   if (share.padded()) {
     tail_ = nki.RotatingSbuf("intermediate_tail", 1, DType::kBf16, 128, {b, 4});

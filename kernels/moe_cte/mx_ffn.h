@@ -11,15 +11,25 @@
 #include "kernels/moe_cte/expert_ffn.h"
 #include "kernels/moe_cte/gated_activation.h"
 #include "kernels/moe_cte/mx_hidden.h"
-#include "kernels/moe_cte/mx_plan.h"
 #include "kernels/moe_cte/mx_weights.h"
 
 namespace bwmm::kernels {
 
+// How deep the buffers rotate.
+struct MxDepths {
+  int gate_up = 2;        // blocks of gate/up weights
+  int quantized = 2;      // blocks of quantised rows
+  int gather_groups = 8;  // gathered groups of 32 tokens
+};
+// The deepest with which `allocate`, which makes all buffers of a kernel, finds room. The least may
+// still not fit: its allocation then says so.
+MxDepths DeepestThatFit(const lang::Core& nki, const MoeCteArgs& args,
+                        const std::function<void(lang::Core&, const MxDepths&)>& allocate);
+
 class MxFfn final : public ExpertFfn {
  public:
   MxFfn(lang::Core& nki, const MoeCteArgs& args, BlockTokens& tokens, const MxShare& share,
-        const MxPlan& plan);
+        const MxDepths& depths);
 
   void LoadRows(std::int64_t turn, const BlockIndex& block) override;
   void Prepare(std::int64_t turn) override;

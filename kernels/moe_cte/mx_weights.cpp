@@ -28,6 +28,22 @@ DType CarriedType(const lang::HbmTensor& weight, const std::optional<DType>& wei
 
 }  // namespace
 
+MxShare WholeShare(const MoeCteArgs& args) {
+  MxShare share{.tiles = args.intermediate() / 512};
+  // Clamps can make something of a padded zero, which then counts in the scale of its block.
+  const ClampLimits& clamp = args.clamp;
+  const bool stays_zero = clamp.up_lower.value_or(0) <= 0 && clamp.up_upper.value_or(0) >= 0;
+  if (args.used_intermediate && stays_zero)
+    share.sub_tiles = (*args.used_intermediate + 127) / 128;
+  return share;
+}
+
+MxShare HalfShare(const MoeCteArgs& args, int core) {
+  const std::int64_t all = args.intermediate() / 512;
+  const std::int64_t half = (all + 1) / 2;
+  return core == 0 ? MxShare{.tiles = half} : MxShare{.first = half, .tiles = all - half};
+}
+
 MoeCteArgs WithMxWeights(const MoeCteArgs& args) {
   const auto& wanted = args.weight_dtype;
   if (wanted && *wanted != DType::kFp8E4M3FnX4 && *wanted != DType::kFp8E5M2X4)
@@ -41,14 +57,6 @@ MoeCteArgs WithMxWeights(const MoeCteArgs& args) {
     weight->dtype = type;
   }
   return result;
-}
-
-std::int64_t MxWeights::GateUpBytes(const MoeCteArgs& args, std::int64_t tiles) {
-  return 2 * args.hidden() * tiles * (SizeOf(args.gate_up_proj_weight.dtype) + 1);
-}
-
-std::int64_t MxWeights::DownBytes(const MoeCteArgs& args, std::int64_t tiles) {
-  return tiles * args.hidden() * (SizeOf(args.down_proj_weight.dtype) + 1);
 }
 
 MxWeights::MxWeights(lang::Core& nki, const MoeCteArgs& args, const MxShare& share,

@@ -18,9 +18,24 @@
 
 #include "kernels/lang/core.h"
 #include "kernels/moe_cte/moe_cte.h"
-#include "kernels/moe_cte/mx_plan.h"
 
 namespace bwmm::kernels {
+
+// A core's part of I: tiles of 512, of which the first sub-tiles of 128 are not padding.
+//
+//   I = 704   | 0 .. 511                      | 512 .. 1023                   |
+//   sub-tiles | lane 0, lane 1, lane 2, lane 3 | lane 0, lane 1, (zeros, zeros) |
+struct MxShare {
+  std::int64_t first = 0, tiles = 0;
+  std::int64_t sub_tiles = 4 * tiles;
+
+  bool padded() const { return sub_tiles < 4 * tiles; }
+};
+// All of I on one core.
+MxShare WholeShare(const MoeCteArgs& args);
+// One of two cores' tiles; of an odd number core 0 has one more. Padding is at the end of core 1's,
+// which has no more to do than core 0 anyway: it counts as used.
+MxShare HalfShare(const MoeCteArgs& args, int core);
 
 // The arguments with weights in integer carriers seen as x4 words. SimError for a carrier of
 // another width and for a weight_dtype that is no fp8 x4 type.
@@ -49,10 +64,6 @@ class MxWeights {
 
   const MxShare& share() const { return share_; }
   std::int64_t tiles() const { return share_.tiles; }
-
-  // SBUF bytes per partition of one block's words and scales.
-  static std::int64_t GateUpBytes(const MoeCteArgs& args, std::int64_t tiles);
-  static std::int64_t DownBytes(const MoeCteArgs& args, std::int64_t tiles);
 
  private:
   // The quadrant index vector of an expert's scale rows.

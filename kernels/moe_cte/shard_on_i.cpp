@@ -37,15 +37,26 @@ using lang::View;
 
 namespace {
 
+// What a hybrid counts blocks with on the device.
+struct DeviceBlocks {
+  DeviceBlocks(lang::Core& nki, const lang::HbmTensor& conditions)
+      : flags(nki.Sbuf("conditions", DType::kInt32, 1, {conditions.shape[0]})),
+        live(nki.Sbuf("live_blocks", DType::kInt32, 1, {1})),
+        index(nki.Sbuf("block_index", DType::kInt32, 1, {1})) {}
+
+  Tile flags, live, index;
+};
+
 class Program {
  public:
-  Program(lang::Core& nki, const MoeCteArgs& args, ExpertFfn& ffn, CrossCoreRows& output)
-      : nki_(nki), args_(args), ffn_(ffn), output_(output) {}
+  Program(lang::Core& nki, const MoeCteArgs& args, ExpertFfn& ffn, CrossCoreRows& output,
+          const std::optional<DeviceBlocks>& device)
+      : nki_(nki), args_(args), ffn_(ffn), output_(output), device_(device) {}
 
-  void Run(const MoECTESpec& spec) {
-    if (!IsHybrid(spec.implementation))
+  void Run(const std::optional<ShardOnIConfig>& config) {
+    if (!device_)
       return RunStatic(args_.blocks());
-    const auto& given = spec.shard_on_I ? spec.shard_on_I->num_static_block : std::nullopt;
+    const auto& given = config ? config->num_static_block : std::nullopt;
     const std::int64_t prefix = std::clamp<std::int64_t>(
         given ? *given : args_.blocks() - args_.experts(), 0, args_.blocks());
     RunStatic(prefix);
@@ -76,16 +87,13 @@ class Program {
   // blocks are a prefix of the layout. The block number lives on the device, and each trip ends its
   // block before the next.
   void RunDynamic(std::int64_t first) {
-    const std::int64_t entries = args_.conditions->shape[0];
-    const Tile flags = nki_.Sbuf("conditions", DType::kInt32, 1, {entries});
-    const Tile live = nki_.Sbuf("live_blocks", DType::kInt32, 1, {1});
-    const Tile index = nki_.Sbuf("block_index", DType::kInt32, 1, {1});
-    nki_.dma_copy(flags, args_.conditions->Rows(entries));
+    const View flags = device_->flags, live = device_->live, index = device_->index;
+    nki_.dma_copy(flags, args_.conditions->Rows(flags.free_size()));
     nki_.tensor_reduce(live, AluOp::kAdd, flags);
     const std::int64_t end = nki_.register_load(live);
     nki_.memset(index, static_cast<float>(first), Engine::kGpSimd);
     for (std::int64_t n = first; n < end; ++n) {
-      ffn_.LoadRows(n, {.number = n, .device = index.view()});  // (1)
+      ffn_.LoadRows(n, {.number = n, .device = index});  // (1)
       ffn_.LoadWeights(n);
       ffn_.Prepare(n);                         // (2)
       Compute(n, false);                       // (3), (4), (5)
@@ -112,11 +120,27 @@ class Program {
   const MoeCteArgs& args_;
   ExpertFfn& ffn_;
   CrossCoreRows& output_;
+  const std::optional<DeviceBlocks>& device_;
 };
 
 const lang::HbmTensor* Checkpoint(bool wanted, const std::optional<lang::HbmTensor>& tensor) {
   return wanted ? &tensor.value() : nullptr;
 }
+
+struct MxParts {
+  MxParts(lang::Core& nki, const MoeCteArgs& args, const MoECTESpec& spec, const MxDepths& depths)
+      : tokens(nki, args, 3),
+        ffn(nki, args, tokens, HalfShare(args, nki.program_id()), depths),
+        output(nki, args, tokens, {.rounding = Rounding::kStepwise}) {
+    if (IsHybrid(spec.implementation))
+      device.emplace(nki, *args.conditions);
+  }
+
+  BlockTokens tokens;
+  MxFfn ffn;
+  CrossCoreRows output;
+  std::optional<DeviceBlocks> device;
+};
 
 }  // namespace
 
@@ -132,22 +156,24 @@ void BwmmShardOnI(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& arg
       {.rounding = Rounding::kFused,
        .affinity_on_I = affinity_on_I,
        .checkpoint = Checkpoint(checkpoint && !affinity_on_I, args.down_activations)});
+  std::optional<DeviceBlocks> device;
+  if (IsHybrid(spec.implementation))
+    device.emplace(nki, *args.conditions);
+  // The weights take what SBUF has left.
   DenseFfn ffn(nki, args, tokens, nki.program_id() * share, share,
                {.hidden_depth = 2,
                 .affinity_on_I = affinity_on_I,
                 .checkpoint = Checkpoint(checkpoint, args.gate_up_activations_T)});
-  Program(nki, args, ffn, output).Run(spec);
+  Program(nki, args, ffn, output, device).Run(spec.shard_on_I);
 }
 
 void BwmmShardOnIMx(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args) {
   ZeroOutput(nki, args.output);
-  const MxShare share = HalfShare(args, nki.program_id());
-  BlockTokens tokens(nki, args, 3);
-  MxFfn ffn(nki, args, tokens, share,
-            // Besides the FFN's buffers: partial, received and old rows.
-            PlanMx(nki.limits(), args, share, args.block_size / 128 * 2 * args.hidden() * 2));
-  CrossCoreRows output(nki, args, tokens, {.rounding = Rounding::kStepwise});
-  Program(nki, args, ffn, output).Run(spec);
+  const MxDepths depths = DeepestThatFit(nki, args, [&](lang::Core& trial, const MxDepths& given) {
+    MxParts(trial, args, spec, given);
+  });
+  MxParts parts(nki, args, spec, depths);
+  Program(nki, args, parts.ffn, parts.output, parts.device).Run(spec.shard_on_I);
 }
 
 }  // namespace bwmm::kernels
