@@ -10,6 +10,15 @@
 //                 block n + c, if that one is set too
 //
 // Each plane is a contiguous part of the output [C, rows, H].
+//
+// Files, in reading order:
+//   moe_cte.h, spec          what a kernel is given
+//   block_tokens             ids, expert and affinities of a block
+//   expert_ffn.h, mx_ffn     (1) to (5), of which
+//   mx_hidden                (1), (2)
+//   mx_weights               the weights of (3) and (5), and which of them are padding
+//   gated_activation         (4)
+//   output_rows              (6), the planes and their sum
 
 #include <algorithm>
 #include <vector>

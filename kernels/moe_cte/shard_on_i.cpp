@@ -20,6 +20,15 @@
 // and the down bias is added once, after the sum. Loads of block n + 1 and its (2) are emitted
 // before (6) and (7) of block n, and (7) of block n among (3) and (4) of block n + 1, so that they
 // overlap.
+//
+// Files, in reading order:
+//   moe_cte.h, spec                         what a kernel is given
+//   block_tokens                            ids, expert and affinities of a block
+//   expert_ffn.h                            (1) to (5) as this file sees them
+//   dense_ffn, dense_hidden, dense_weights  .. of bf16 and fp8 weights
+//   mx_ffn, mx_hidden, mx_weights           .. of MX weights
+//   gated_activation                        (4)
+//   cross_core_rows, output_rows            (6), (7)
 
 #include <algorithm>
 
