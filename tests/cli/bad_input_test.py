@@ -172,9 +172,20 @@ class BadInput(unittest.TestCase):
         self.refused(["matmul", "--n", "5000"], "--n", "5000", "4096")
         self.refused(["matmul", "--dtype", "int8"], "int8", "bfloat16")
 
+    def test_mx_matmul_sizes(self):
+        mx = ["matmul", "--dtype", "float8_e4m3fn_x4"]
+        # A quadrant of 32 partitions holds 128 rows, four to a word; 32 passes take 16384.
+        for k in ("32", "160", "16512"):
+            self.refused([*mx, "--k", k], f"--k: {k}", "128 to 16384 in steps of 128")
+        self.refused([*mx, "--m", "3"], "--m: 3", "2 to 128 in steps of 2")
+
     def test_quantize_sizes(self):
-        self.refused(["quantize", "--partitions", "33"], "--partitions", "33", "32")
-        self.refused(["quantize", "--columns", "6"], "--columns", "6")
+        for partitions in ("0", "33", "160"):
+            self.refused(["quantize", "--partitions", partitions], f"--partitions: {partitions}",
+                         "32 to 128 in steps of 32")
+        for columns in ("0", "6", "16388"):
+            self.refused(["quantize", "--columns", columns], f"--columns: {columns}",
+                         "4 to 16384 in steps of 4")
         self.refused(["quantize", "--rule", "floor"], "floor", "x2, ocp")
 
     # Outputs

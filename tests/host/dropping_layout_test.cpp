@@ -33,6 +33,17 @@ TEST(DroppingLayout, KeepsTheFirstRowsAndNotOneMore) {
   }
 }
 
+TEST(DroppingLayout, RowsDroppedByAllExpertsCount) {
+  // 9 tokens over 3 experts are 3 rows each: expert 0 drops tokens 6 and 8, expert 1 token 7.
+  Routing routing = OneHot(9, 3);
+  routing.expert = {0, 1, 0, 1, 0, 1, 0, 1, 0};
+  const BlockLayout layout = BuildDroppingLayout(routing, 1.0, false);
+  EXPECT_EQ(layout.rows_per_expert, (std::vector<std::int64_t>{3, 3, 0}));
+  EXPECT_EQ(layout.dropped_rows, 3);
+  EXPECT_EQ(layout.token_position_to_id[256 + 2], 5);
+  EXPECT_EQ(layout.token_position_to_id[256 + 3], 9);
+}
+
 TEST(DroppingLayout, BlocksAreTheCapacityInMultiplesOf256) {
   EXPECT_EQ(BuildDroppingLayout(OneHot(512, 2), 1.0, false).block_size, 256);
   EXPECT_EQ(BuildDroppingLayout(OneHot(513, 2), 1.0, false).block_size, 512);

@@ -38,6 +38,14 @@ TEST(RoutingCsv, ReadsColumnsInAnyOrderAndLeavesOutMissingSlots) {
   EXPECT_EQ(LoadRoutingCsv(path, 1, 3, 2).expert.size(), 2u);
 }
 
+TEST(RoutingCsv, TokensBeyondTheWantedOnesTakeNoSlot) {
+  const TempDir dir;
+  // Token 1 has slot 0 twice, which is refused only where its slots are kept.
+  const auto path = dir.Write("r.csv", "token,slot,expert,weight\n0,0,2,1\n1,0,0,1\n1,0,1,1\n");
+  EXPECT_THAT(LoadRoutingCsv(path, 1, 3, 2).expert, ElementsAre(2, -1));
+  EXPECT_THAT(ErrorOf([&] { LoadRoutingCsv(path, 2, 3, 2); }), HasSubstr("slot 0 twice"));
+}
+
 TEST(RoutingCsv, ReadsPastAByteOrderMark) {
   const TempDir dir;
   const auto path = dir.Write("r.csv", "\xef\xbb\xbftoken,slot,expert,weight\n0,0,1,1\n");
