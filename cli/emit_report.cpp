@@ -25,13 +25,14 @@ std::vector<workloads::Provenance::MachineChange> ChangesFrom(const MachineConfi
 
 }  // namespace
 
-void AddProvenance(const CommonOptions& options, const std::vector<std::string>& more_inputs,
-                   workloads::RunReport& report) {
+void AddProvenance(const CommonOptions& options, const std::vector<workloads::Option>& workload,
+                   const std::vector<std::string>& unnamed,
+                   const std::vector<workloads::KeyValue>& settings, workloads::RunReport& report) {
   workloads::Provenance& provenance = report.provenance;
   provenance.arguments = options.arguments;
   provenance.seed = options.seed;
-  std::vector<std::string> paths = InputsAmong(options.arguments);
-  paths.insert(paths.end(), more_inputs.begin(), more_inputs.end());
+  std::vector<std::string> paths = InputsAmong(options.arguments, workload);
+  paths.insert(paths.end(), unnamed.begin(), unnamed.end());
   for (const std::string& text : paths) {
     const std::string path = FileOf(text);
     provenance.inputs.push_back({path, FileChecksum(path)});
@@ -48,17 +49,15 @@ void AddProvenance(const CommonOptions& options, const std::vector<std::string>&
       provenance.machine_changes = changes;
     }
   }
-  std::map<std::string, std::string> settings;  // the last one counts
-  for (const std::string& text : options.settings) {
-    const auto& [key, value] = SplitSetting(text);
-    if (!key.starts_with("machine."))
-      settings[key] = value;
-  }
-  provenance.settings.assign(settings.begin(), settings.end());
+  std::map<std::string, std::string> last;  // the last one counts
+  for (const auto& [key, value] : settings)
+    last[key] = value;
+  provenance.settings.assign(last.begin(), last.end());
 }
 
 bool EmitReport(const CommonOptions& options, const workloads::RunReport& report) {
-  const bool pass = !report.error || (report.error->pass && report.error->compared > 0);
+  const auto& error = report.verdict.error;
+  const bool pass = !error || (error->pass && error->compared > 0);
   if (options.captured_json != nullptr) {
     *options.captured_json = ToJson(report);
     return pass;

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "cli/layer_options.h"
+#include "cli/run_options.h"
 #include "host/layer_config.h"
 #include "kernels/moe_cte/spec.h"
 #include "model/support/sim_error.h"
 #include "model/system/machine.h"
+#include "workloads/layer_options.h"
+#include "workloads/registry.h"
 #include "workloads/what_fits.h"
 
 namespace bwmm::cli {
@@ -37,7 +39,7 @@ std::string Models() {
   const isa::Limits limits = LimitsOf(LoadMachine(CommonOptions().machine));
   for (const std::string& name : host::LayerPresetNames()) {
     const host::LayerConfig model = host::LayerPreset(name);
-    const VariantChoice choice = DefaultVariant({.model = model}, limits);
+    const workloads::VariantChoice choice = workloads::DefaultVariant({.model = model}, limits);
     text += fmt::format(
         "{:<14} {:>5} {:>6} {:>4} {:>6}  {:<11} {:<11} {:<15} {}\n", name, model.hidden,
         model.intermediate, model.experts, model.top_k, host::NameOf(model.weights),
@@ -61,6 +63,16 @@ std::string Variants() {
   for (int i = 0; i < kVariants; ++i) {
     const auto variant = static_cast<kernels::MoECTEImplementation>(i);
     text += fmt::format("{} {:<22} {}\n", i, kernels::NameOf(variant), kMeanings[i]);
+  }
+  return text;
+}
+
+std::string WorkloadList() {
+  std::string text;
+  for (const workloads::Entry& entry : workloads::Workloads()) {
+    text += fmt::format("{:<16} {}{}{}\n", entry.name, entry.help,
+                        entry.name == workloads::kDefaultWorkload ? " (default)" : "",
+                        entry.subcommand ? fmt::format(" (also bwmm {})", entry.name) : "");
   }
   return text;
 }
@@ -102,6 +114,8 @@ std::string Counters() {
 }  // namespace
 
 std::string ListText(const std::string& what) {
+  if (what == "workloads")
+    return WorkloadList();
   if (what == "models")
     return Models();
   if (what == "variants")
@@ -110,7 +124,7 @@ std::string ListText(const std::string& what) {
     return Machines();
   if (what == "counters")
     return Counters();
-  throw SimError("list: {}, allowed models, variants, machines, counters", what);
+  throw SimError("list: {}, allowed workloads, models, variants, machines, counters", what);
 }
 
 }  // namespace bwmm::cli

@@ -2,7 +2,9 @@
 
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
+#include "host/tensor_file.h"
 #include "model/support/part_file.h"
 #include "model/support/sim_error.h"
 
@@ -18,6 +20,10 @@ bool IsDevice(const std::string& path) {
 }
 
 }  // namespace
+
+NamedFile TensorFile(std::string name, const std::string& spec) {
+  return {std::move(name), spec.empty() ? "" : host::ParseTensorSpec(spec).path.string()};
+}
 
 void CheckDistinct(const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {

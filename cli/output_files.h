@@ -4,12 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "workloads/option.h"
+
 namespace bwmm::cli {
 
-// An option or setting and its file; empty when not given.
-struct NamedFile {
-  std::string name, path;
-};
+using workloads::NamedFile;
+
+// The file of an option or setting that names a tensor (host::TensorSpec).
+NamedFile TensorFile(std::string name, const std::string& spec);
 
 // SimError when an output is one of the inputs or another output, whatever the spelling; two
 // outputs may go to one device.

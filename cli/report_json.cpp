@@ -49,9 +49,9 @@ json BytesJson(const Result& result) {
 }
 
 json ErrorJson(const workloads::RunReport& report) {
-  if (!report.error)
-    return {{"skipped", report.error_skipped}};
-  const workloads::ErrorReport& error = *report.error;
+  if (!report.verdict.error)
+    return {{"skipped", report.verdict.skipped}};
+  const workloads::ErrorReport& error = *report.verdict.error;
   json result = {
       {"max_row_rel", Number(error.max_row_rel)},
       {"max_ulp_bf16",
@@ -75,7 +75,7 @@ json ErrorJson(const workloads::RunReport& report) {
 void AddWork(const workloads::RunReport& report, json& result) {
   result["throughput"] = {{"tflops", nullptr}, {"useful_tflops", nullptr}};
   result["work"] = {{"multiply_adds", nullptr},
-                    {"useful_multiply_adds", OrNull(report.useful_multiply_adds)},
+                    {"useful_multiply_adds", OrNull(report.facts.useful_multiply_adds)},
                     {"useful_share", nullptr}};
   if (const auto throughput = workloads::ThroughputOf(report)) {
     result["throughput"] = {{"tflops", throughput->tflops},
@@ -83,13 +83,13 @@ void AddWork(const workloads::RunReport& report, json& result) {
     result["work"]["multiply_adds"] = throughput->multiply_adds;
     result["work"]["useful_share"] = OrNull(throughput->useful_share);
   }
-  if (!report.blocks)
+  if (!report.facts.blocks)
     return;
-  result["block_size"] = report.blocks->block_size;
-  result["blocks"] = {{"count", report.blocks->blocks},
-                      {"live", report.blocks->live_blocks},
-                      {"rows", report.blocks->rows},
-                      {"dropped_rows", OrNull(report.blocks->dropped_rows)}};
+  result["block_size"] = report.facts.blocks->block_size;
+  result["blocks"] = {{"count", report.facts.blocks->blocks},
+                      {"live", report.facts.blocks->live_blocks},
+                      {"rows", report.facts.blocks->rows},
+                      {"dropped_rows", OrNull(report.facts.blocks->dropped_rows)}};
 }
 
 void AddProvenance(const workloads::RunReport& report, json& result) {
@@ -97,7 +97,7 @@ void AddProvenance(const workloads::RunReport& report, json& result) {
   result["version"] = Version();
   result["arguments"] = provenance.arguments;
   result["seed"] = provenance.seed;
-  result["routing"] = OrNull(provenance.routing);
+  result["routing"] = OrNull(report.facts.routing);
   result["inputs"] = json::array();
   for (const auto& [path, checksum] : provenance.inputs)
     result["inputs"].push_back({{"path", path}, {"checksum", checksum}});
@@ -117,11 +117,12 @@ std::string ToJson(const workloads::RunReport& report) {
   json result;
   AddProvenance(report, result);
   result["command"] = report.command;
-  result["variant"] = report.variant;
-  result["model"] = report.model;
+  result["workload"] = report.workload;
+  result["variant"] = report.facts.variant;
+  result["model"] = report.facts.model;
   result["fidelity"] = report.timed ? NameOf(report.fidelity) : "sequential";
   result["machine"] = report.machine.name;
-  result["tokens"] = report.tokens;
+  result["tokens"] = report.facts.tokens;
   result["cycles"] = run.cycles;
   result["clock_mhz"] = report.machine.clock.tensor_mhz;
   result["seconds_modelled"] = run.seconds_modelled;
@@ -143,7 +144,7 @@ std::string ToJson(const workloads::RunReport& report) {
                                {"multiply_adds", core.multiply_adds},
                                {"bytes", BytesJson(core)}});
   }
-  for (const auto& [key, value] : report.facts)
+  for (const auto& [key, value] : report.facts.rows)
     result["facts"][key] = value;
   // A path may hold bytes that are no UTF-8.
   return result.dump(2, ' ', false, json::error_handler_t::replace) + "\n";

@@ -9,8 +9,11 @@
 #include <set>
 #include <string_view>
 
+#include "cli/run_command.h"
 #include "cli/version.h"
+#include "cli/words.h"
 #include "host/file_io.h"
+#include "host/join.h"
 #include "model/support/printable.h"
 #include "model/support/sim_error.h"
 #include "model/support/write_file.h"
@@ -22,14 +25,9 @@ namespace {
 
 using nlohmann::json;
 
-// Options that write files, or say what goes into one; a repeated run writes none.
-constexpr std::array<std::string_view, 8> kOutputOptions = {"--json",   "--listing",     "--wave",
-                                                            "--probe",  "--wave-window", "--output",
-                                                            "--scales", "--dump-tile"};
-// Options whose value is a name, also when a file has it.
-constexpr std::array<std::string_view, 4> kNameOptions = {"--model", "--variant", "--fidelity",
-                                                          "--check"};
-constexpr std::array<std::string_view, 3> kCommands = {"run", "matmul", "quantize"};
+// Options of every run that write files, or say what goes into one; a repeated run writes none.
+constexpr std::array<std::string_view, 6> kOutputOptions = {
+    "--json", "--listing", "--wave", "--probe", "--wave-window", "--dump-tile"};
 // What must come out the same.
 constexpr std::array<std::string_view, 8> kCompared = {
     "checksum", "cycles", "instructions", "bytes", "engines", "cores", "fidelity", "machine"};
@@ -40,28 +38,22 @@ bool Contains(const List& list, std::string_view text) {
   return std::ranges::find(list, text) != list.end();
 }
 
-// One option as it stands on the command line: `--name value`, `--name=value`, or one word.
-struct Word {
-  std::string_view option;
-  std::string value;
-  std::vector<std::string> text;
-};
+// Whether the option writes a file, of a run of this workload.
+bool IsOutput(const Word& word, const std::vector<workloads::Option>& workload) {
+  const auto writes = [&](const workloads::Option& option) {
+    return option.name == word.option && option.kind == workloads::Option::Kind::kOutputTensor;
+  };
+  return Contains(kOutputOptions, word.option) || std::ranges::any_of(workload, writes);
+}
 
-std::vector<Word> WordsOf(const std::vector<std::string>& arguments) {
-  std::vector<Word> words;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view text = arguments[i];
-    Word word{.option = text.substr(0, text.find('=')), .value = {}, .text = {arguments[i]}};
-    if (word.option.size() < text.size()) {
-      word.value = text.substr(word.option.size() + 1);
-    } else if (text.starts_with("--") && i + 1 < arguments.size() &&
-               !arguments[i + 1].starts_with("--")) {
-      word.value = arguments[++i];
-      word.text.push_back(word.value);
-    }
-    words.push_back(std::move(word));
+// Commands that write a report.
+std::vector<std::string> Commands() {
+  std::vector<std::string> commands = {"run"};
+  for (const workloads::Entry& entry : workloads::Workloads()) {
+    if (entry.subcommand)
+      commands.push_back(entry.name);
   }
-  return words;
+  return commands;
 }
 
 json ReadReport(const std::string& path) {
@@ -88,8 +80,8 @@ std::vector<std::string> ArgumentsOf(const std::string& path, const json& report
     arguments.push_back(argument);
   }
   const std::string command = arguments.empty() ? "" : arguments[0];
-  if (!Contains(kCommands, command))
-    throw SimError("{}: command {}, allowed run, matmul, quantize", path, command);
+  if (!Contains(Commands(), command))
+    throw SimError("{}: command {}, allowed {}", path, command, host::Join(Commands()));
   return arguments;
 }
 
@@ -133,11 +125,17 @@ std::string FileOf(std::string text) {
   return text;
 }
 
-std::vector<std::string> InputsAmong(const std::vector<std::string>& arguments) {
+std::vector<std::string> InputsAmong(const std::vector<std::string>& arguments,
+                                     const std::vector<workloads::Option>& workload) {
+  using Kind = workloads::Option::Kind;
   std::vector<std::string> paths;
   for (const Word& word : WordsOf(arguments)) {
-    if (Contains(kOutputOptions, word.option) || Contains(kNameOptions, word.option) ||
-        word.option == "--set" || Contains(PresetNames(), word.value))
+    const auto reads = [&](const workloads::Option& option) {
+      return option.name == word.option &&
+             (option.kind == Kind::kInputFile || option.kind == Kind::kInputTensor);
+    };
+    const bool machine_file = word.option == "--machine" && !Contains(PresetNames(), word.value);
+    if (!machine_file && std::ranges::none_of(workload, reads))
       continue;
     const std::string path = FileOf(word.value);
     if (!path.empty() && !Contains(paths, path))
@@ -150,9 +148,11 @@ bool Rerun(const std::string& path, const RunArguments& run) {
   const json report = ReadReport(path);
   std::vector<std::string> arguments = ArgumentsOf(path, report);
   CheckInputs(path, report);
+  const auto workload = WorkloadOf(arguments)->make();
+  const std::vector<workloads::Option> options = workload->options();
   std::vector<std::string> repeated;
   for (const Word& word : WordsOf(arguments)) {
-    if (!Contains(kOutputOptions, word.option))
+    if (!IsOutput(word, options))
       repeated.insert(repeated.end(), word.text.begin(), word.text.end());
   }
   const json before = ComparedPart(report);

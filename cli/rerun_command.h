@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "workloads/option.h"
+
 namespace bwmm::cli {
 
 // Runs a command line (without the program's name) and returns its JSON report.
@@ -22,8 +24,10 @@ bool Rerun(const std::string& path, const RunArguments& run);
 // names none.
 std::string FileOf(std::string text);
 
-// Files that a command line reads, in its order, each once.
-std::vector<std::string> InputsAmong(const std::vector<std::string>& arguments);
+// Files that a run of a workload with these options reads, in the order of its command line, each
+// once.
+std::vector<std::string> InputsAmong(const std::vector<std::string>& arguments,
+                                     const std::vector<workloads::Option>& workload);
 
 // Of the bytes of a file.
 std::string FileChecksum(const std::string& path);

@@ -54,7 +54,7 @@ class ProgressBar {
 
 }  // namespace
 
-KeyValue SplitSetting(const std::string& text) {
+workloads::KeyValue SplitSetting(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
     throw SimError("--set {}: allowed key=value", text);
@@ -92,13 +92,6 @@ void CheckOptions(const CommonOptions& options, const std::vector<NamedFile>& te
   }
 }
 
-void CheckMachineSettings(const CommonOptions& options) {
-  for (const std::string& setting : options.settings) {
-    if (!SplitSetting(setting).key.starts_with("machine."))
-      throw SimError("--set {}: keys begin with machine. here", setting);
-  }
-}
-
 Fidelity FidelityOf(const CommonOptions& options) {
   const auto fidelity = ParseFidelity(options.fidelity);
   if (!fidelity)
@@ -111,7 +104,7 @@ Fidelity FidelityOf(const CommonOptions& options) {
 MachineConfig MachineOf(const CommonOptions& options) {
   MachineConfig machine = LoadMachine(options.machine);
   for (const std::string& setting : options.settings) {
-    const KeyValue entry = SplitSetting(setting);
+    const workloads::KeyValue entry = SplitSetting(setting);
     if (entry.key.starts_with("machine."))
       ApplySetting(machine, entry.key, entry.value);
   }

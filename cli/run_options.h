@@ -25,12 +25,8 @@ struct CommonOptions {
   std::string* captured_json = nullptr;  // the JSON report goes here, nothing to stdout
 };
 
-struct KeyValue {
-  std::string key, value;
-};
-
 // SimError unless the text is key=value with both parts.
-KeyValue SplitSetting(const std::string& text);
+workloads::KeyValue SplitSetting(const std::string& text);
 
 // The files every subcommand may write.
 std::vector<NamedFile> CommonOutputs(const CommonOptions& options);
@@ -39,8 +35,6 @@ std::vector<NamedFile> CommonOutputs(const CommonOptions& options);
 // beside the machine.
 void CheckOptions(const CommonOptions& options, const std::vector<NamedFile>& tensors,
                   std::vector<NamedFile> inputs);
-// SimError on a setting that is not the machine's, for a subcommand without a layer.
-void CheckMachineSettings(const CommonOptions& options);
 
 Fidelity FidelityOf(const CommonOptions& options);
 // The preset or file with the `machine.` settings applied.

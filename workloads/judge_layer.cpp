@@ -76,19 +76,16 @@ ErrorReport ErrorOf(const reference::Comparison& comparison, bool worst_case) {
   return error;
 }
 
-void JudgeLayer(CheckMode mode, LayerJob& job, RunReport& report) {
-  if (mode == CheckMode::kOff) {
-    report.error_skipped = "--check off";
-    return;
-  }
+Verdict JudgeLayer(CheckMode mode, LayerJob& job) {
+  if (mode == CheckMode::kOff)
+    return {.skipped = "--check off"};
   if (mode == CheckMode::kAuto && job.ReferenceWork() > kAutoCheckWork) {
-    report.error_skipped =
-        fmt::format("{:.1e} multiply-adds are over {:.0e}; --check on runs the reference",
-                    job.ReferenceWork(), kAutoCheckWork);
-    return;
+    return {.skipped =
+                fmt::format("{:.1e} multiply-adds are over {:.0e}; --check on runs the reference",
+                            job.ReferenceWork(), kAutoCheckWork)};
   }
   const bool worst_case = mode == CheckMode::kWorstCase;
-  report.error = ErrorOf(job.Compare(worst_case), worst_case);
+  return {.error = ErrorOf(job.Compare(worst_case), worst_case)};
 }
 
 }  // namespace bwmm::workloads

@@ -12,8 +12,7 @@ namespace bwmm::workloads {
 enum class CheckMode { kAuto, kOn, kWorstCase, kOff };
 CheckMode CheckModeOf(const std::string& check);
 
-// Sets report.error, or why there is none.
-void JudgeLayer(CheckMode mode, LayerJob& job, RunReport& report);
+Verdict JudgeLayer(CheckMode mode, LayerJob& job);
 
 ErrorReport ErrorOf(const reference::Comparison& comparison, bool worst_case);
 

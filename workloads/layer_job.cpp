@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "kernels/moe_cte/reference_problem.h"
-#include "model/isa/program_check.h"
 #include "model/support/check.h"
-#include "model/support/interrupt.h"
 #include "model/support/sim_error.h"
+#include "workloads/dry_run.h"
 #include "workloads/what_fits.h"
 
 namespace bwmm::workloads {
@@ -50,27 +49,6 @@ AffinityScalingMode ModeOf(host::AffinityScaling scaling) {
   }
   throw CheckFailure("unknown affinity scaling");
 }
-
-// Takes instructions and forgets them: allocations and refusals show, nothing runs.
-class DryRunSink final : public isa::Sink {
- public:
-  DryRunSink(int core, const isa::Limits& limits) : core_(core), limits_(limits), check_(limits) {}
-  int core() const override { return core_; }
-  const isa::Limits& limits() const override { return limits_; }
-  std::uint32_t Emit(isa::Engine engine, isa::Body body) override {
-    ThrowIfInterrupted();
-    check_.Add({.id = count_, .core = core_, .engine = engine, .body = std::move(body)});
-    return count_++;
-  }
-  std::int32_t RegisterValue(std::uint32_t) override { return 0; }
-  std::uint32_t count() const { return count_; }
-
- private:
-  int core_;
-  const isa::Limits& limits_;
-  isa::ProgramCheck check_;
-  std::uint32_t count_ = 0;
-};
 
 // Refuses what no layout of this size can have, before time goes into building it.
 void CheckSizes(const LayerJobOptions& options, std::uint64_t hbm_bytes) {
@@ -127,7 +105,7 @@ Fit LayerJob::DryRunOf(const LayerJobOptions& options, const isa::Limits& limits
   try {
     LayerJob job(options, limits.cores);
     job.PlaceTensors(false);
-    job.DryRun(limits);
+    DryRun(job.program(), limits);
   } catch (const lang::DoesNotFit&) {
     return Fit::kBuffersTooLarge;
   } catch (const SimError&) {
@@ -142,7 +120,7 @@ LayerJob::LayerJob(const LayerJobOptions& options, const isa::Limits& limits,
   hbm_ = ops::Hbm(hbm_bytes);
   PlaceTensors(false);
   try {
-    DryRun(limits);
+    instructions_ = DryRun(program(), limits);
   } catch (const lang::DoesNotFit& error) {
     throw SimError("{}; {}", error.what(), WhatWouldFit(options, limits));
   }
@@ -258,16 +236,12 @@ void LayerJob::SetOptions() {
   args_.expert_affinities_scaling_mode = ModeOf(model.affinity_scaling);
 }
 
-void LayerJob::DryRun(const isa::Limits& limits) {
-  for (int core = 0; core < limits.cores; ++core) {
-    DryRunSink sink(core, limits);
-    kernels::MoeCte(sink, spec(), args_);
-    instructions_ += sink.count();
-  }
+ops::Program LayerJob::program() const {
+  return [this](isa::Sink& sink) { Run(sink); };
 }
 
-ops::Program LayerJob::program() const {
-  return [this](isa::Sink& sink) { kernels::MoeCte(sink, spec(), args_); };
+void LayerJob::Run(isa::Sink& sink) const {
+  kernels::MoeCte(sink, spec(), args_);
 }
 
 const std::byte* LayerJob::ResultRow(int t) {

@@ -42,6 +42,7 @@ class LayerJob {
 
   ops::Hbm& hbm() { return hbm_; }
   ops::Program program() const;
+  void Run(isa::Sink& sink) const;
 
   const host::LayerShape& shape() const { return tensors_.shape; }
   const host::BlockLayout& layout() const { return layout_; }
@@ -95,7 +96,6 @@ class LayerJob {
   const std::byte* ResultRow(int t);
   // No token is routed, or all with weight 0: the right output is zero.
   bool NothingHasWeight() const;
-  void DryRun(const isa::Limits& limits);
 
   LayerJobOptions options_;
   int cores_;

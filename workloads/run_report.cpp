@@ -141,8 +141,8 @@ std::optional<Throughput> ThroughputOf(const RunReport& report) {
   if (throughput.multiply_adds == 0 || seconds == 0)
     return std::nullopt;
   throughput.tflops = 2 * throughput.multiply_adds / seconds / 1e12;
-  if (report.useful_multiply_adds) {
-    throughput.useful_share = *report.useful_multiply_adds / throughput.multiply_adds;
+  if (report.facts.useful_multiply_adds) {
+    throughput.useful_share = *report.facts.useful_multiply_adds / throughput.multiply_adds;
     throughput.useful_tflops = throughput.tflops * *throughput.useful_share;
   }
   return throughput;
@@ -155,7 +155,7 @@ bool IsMeaningful(double ulps) {
 std::string ToText(const RunReport& report) {
   const RunResult& result = report.result;
   std::string text;
-  for (const auto& [key, value] : report.facts)
+  for (const auto& [key, value] : report.facts.rows)
     text += Line(key, value);
   std::string settings;
   for (const auto& [key, value] : report.provenance.settings)
@@ -168,10 +168,10 @@ std::string ToText(const RunReport& report) {
     text += Line("machine", "the sequential executor: program order, no time");
     text += Line("instructions", fmt::format("{}", result.instructions));
   }
-  if (report.error)
-    AppendError(*report.error, text);
+  if (report.verdict.error)
+    AppendError(*report.verdict.error, text);
   else
-    text += Line("error", "not checked: " + report.error_skipped);
+    text += Line("error", "not checked: " + report.verdict.skipped);
   if (!report.checked)
     text += Line("checkers", "off: races and reads of unwritten bytes are not looked for");
   text += Line("checksum", report.checksum.value_or("none (timing moves no tensor data)"));

@@ -45,19 +45,34 @@ struct Provenance {
   };
   std::vector<std::string> arguments;  // of the command line, without the program
   std::uint64_t seed = 0;
-  std::optional<std::string> routing;  // the path as given
-  std::vector<Input> inputs;           // every file that was read
-  std::string machine_preset;          // what the machine is compared with
+  std::vector<Input> inputs;   // every file that was read
+  std::string machine_preset;  // what the machine is compared with
   std::vector<MachineChange> machine_changes;
   std::vector<std::pair<std::string, std::string>> settings;  // model. and kernel. keys set
 };
 
-struct RunReport {
-  std::string command;  // "run", "matmul", "quantize"
-  // Rows in front of the table: (key, value).
-  std::vector<std::pair<std::string, std::string>> facts;
-  std::string variant, model;
+// What a workload says of itself.
+struct Facts {
+  std::vector<std::pair<std::string, std::string>> rows;  // in front of the table: (key, value)
+  // Multiply-adds without padding; none where there is no padding to leave out.
+  std::optional<double> useful_multiply_adds = std::nullopt;
+  // Of a layer.
+  std::string variant = {}, model = {};
   int tokens = 0;
+  std::optional<BlockReport> blocks = std::nullopt;
+  std::optional<std::string> routing = std::nullopt;  // the path as given
+};
+
+// What a reference says of the result, or why it says nothing.
+struct Verdict {
+  std::optional<ErrorReport> error = std::nullopt;
+  std::string skipped = {};
+};
+
+struct RunReport {
+  std::string command;   // "run", "matmul", "quantize"
+  std::string workload;  // its name
+  Facts facts;
   bool checked = true;  // for races and reads of unwritten bytes
   bool timed = true;    // false: the sequential executor, which has no cycles
   Fidelity fidelity = Fidelity::kFast;
@@ -65,11 +80,7 @@ struct RunReport {
   RunResult result;
   double wall_seconds = 0;              // of the simulation alone
   std::optional<std::string> checksum;  // none in timing
-  // Multiply-adds without padding of H, I and rows; none where there is no padding to leave out.
-  std::optional<double> useful_multiply_adds;
-  std::optional<BlockReport> blocks;  // of a layer
-  std::optional<ErrorReport> error;
-  std::string error_skipped;  // why there is no `error`
+  Verdict verdict;
   Provenance provenance;
 };
 

@@ -42,7 +42,7 @@ Comparison Failed(Rule rule) {
 RunReport Report(const Comparison& comparison, bool worst_case = false) {
   RunReport report;
   report.timed = false;
-  report.error = ErrorOf(comparison, worst_case);
+  report.verdict.error = ErrorOf(comparison, worst_case);
   return report;
 }
 
@@ -134,7 +134,7 @@ TEST(RunReport, CountsUsefulWorkBesideAllWork) {
   EXPECT_DOUBLE_EQ(work()["throughput"]["tflops"], 8);  // 2 * 4e6 / 1e-6 s
   EXPECT_TRUE(work()["throughput"]["useful_tflops"].is_null());
   EXPECT_THAT(ToText(report), Not(HasSubstr("useful")));
-  report.useful_multiply_adds = 500'000;
+  report.facts.useful_multiply_adds = 500'000;
   EXPECT_DOUBLE_EQ(work()["throughput"]["useful_tflops"], 1);
   EXPECT_DOUBLE_EQ(work()["work"]["useful_share"], 0.125);
   EXPECT_THAT(ToText(report),

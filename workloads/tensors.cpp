@@ -1,4 +1,4 @@
-#include "cli/tensor_io.h"
+#include "workloads/tensors.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,10 @@
 #include "host/random.h"
 #include "host/tensor_file.h"
 #include "model/numerics/convert.h"
+#include "model/support/check.h"
 #include "model/support/sim_error.h"
 
-namespace bwmm::cli {
+namespace bwmm::workloads {
 namespace {
 
 std::string ShapeText(const std::vector<std::int64_t>& shape) {
@@ -63,27 +64,33 @@ host::HostTensor TensorFrom(const std::string& name, const std::string& path, DT
   return tensor;
 }
 
-NamedFile TensorFile(std::string option, const std::string& spec) {
-  return {std::move(option), spec.empty() ? "" : host::ParseTensorSpec(spec).path.string()};
-}
-
-lang::HbmTensor PlaceInput(ops::Hbm& hbm, host::HostTensor tensor, bool with_data) {
-  ops::HbmTensor& placed = hbm.Allocate(tensor.name, tensor.dtype, tensor.shape, false);
+lang::HbmTensor Tensors::Input(host::HostTensor tensor) {
+  ops::HbmTensor& placed = hbm_.Allocate(tensor.name, tensor.dtype, tensor.shape, false);
   placed.read_only = true;
-  if (with_data)
+  if (with_data_)
     placed.data = std::move(tensor.data);
   return {tensor.name, tensor.dtype, tensor.shape, placed.address};
 }
 
-lang::HbmTensor PlaceOutput(ops::Hbm& hbm, const std::string& name, DType dtype,
-                            std::vector<std::int64_t> shape, bool with_data) {
-  const ops::HbmTensor& placed = hbm.Allocate(name, dtype, shape, with_data);
+lang::HbmTensor Tensors::Control(host::HostTensor tensor) {
+  Check(tensor.dtype == DType::kInt32, "control tensors are int32");
+  ops::HbmTensor& placed = hbm_.Allocate(tensor.name, tensor.dtype, tensor.shape, false);
+  placed.read_only = true;
+  placed.data = std::move(tensor.data);
+  return {tensor.name, tensor.dtype, tensor.shape, placed.address};
+}
+
+lang::HbmTensor Tensors::Output(const std::string& name, DType dtype,
+                                std::vector<std::int64_t> shape) {
+  ops::HbmTensor& placed = hbm_.Allocate(name, dtype, shape, with_data_);
+  if (with_data_)
+    placed.written.assign((placed.bytes + 3) / 4, false);
   return {name, dtype, std::move(shape), placed.address};
 }
 
-host::HostTensor Fetch(ops::Hbm& hbm, const std::string& name) {
-  const ops::HbmTensor& tensor = hbm.Find(name);
+host::HostTensor Tensors::Fetch(const std::string& name) {
+  const ops::HbmTensor& tensor = hbm_.Find(name);
   return {.name = name, .dtype = tensor.dtype, .shape = tensor.shape, .data = tensor.data};
 }
 
-}  // namespace bwmm::cli
+}  // namespace bwmm::workloads

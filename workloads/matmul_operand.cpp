@@ -1,15 +1,15 @@
-#include "cli/matmul_operand.h"
+#include "workloads/matmul_operand.h"
 
-#include "cli/single_run.h"
-#include "cli/tensor_io.h"
 #include "host/random.h"
 #include "host/tensor_file.h"
 #include "kernels/single/decode_ref.h"
 #include "kernels/single/quantize_ref.h"
 #include "model/numerics/scale_group.h"
 #include "model/support/sim_error.h"
+#include "workloads/judged_tensor.h"
+#include "workloads/tensors.h"
 
-namespace bwmm::cli {
+namespace bwmm::workloads {
 
 using host::HostTensor;
 
@@ -71,31 +71,29 @@ void MatmulOperand::MakeWords() {
     scale = static_cast<std::uint8_t>(125 + random.Bits() % 5);
 }
 
-kernels::MatmulOperand MatmulOperand::Place(ops::Hbm& hbm, bool with_data) const {
+kernels::MatmulOperand MatmulOperand::Place(Tensors& tensors) const {
   const auto& [name, dtype, tensor, scales, k, columns, seed] = options_;
-  kernels::MatmulOperand placed{.tensor = PlaceInput(hbm, tensor_, with_data)};
+  kernels::MatmulOperand placed{.tensor = tensors.Input(tensor_)};
   if (scales_)
-    placed.scales = PlaceInput(hbm, *scales_, with_data);
+    placed.scales = tensors.Input(*scales_);
   if (online()) {
     placed.online = kernels::MatmulOperand::Online{
-        .words =
-            PlaceOutput(hbm, name + "_words", dtype, {kMxGroup.WordRows(k), columns}, with_data),
-        .scales = PlaceOutput(hbm, name + "_scales", DType::kE8M0, {kMxGroup.ScalesOf(k), columns},
-                              with_data)};
+        .words = tensors.Output(name + "_words", dtype, {kMxGroup.WordRows(k), columns}),
+        .scales = tensors.Output(name + "_scales", DType::kE8M0, {kMxGroup.ScalesOf(k), columns})};
   }
   return placed;
 }
 
-std::vector<double> MatmulOperand::Values(ops::Hbm& hbm) const {
+std::vector<double> MatmulOperand::Values(Tensors& tensors) const {
   if (!IsX4(options_.dtype))
     return ValuesOf(tensor_);
-  const HostTensor words = online() ? Fetch(hbm, options_.name + "_words") : tensor_;
-  const HostTensor scales = online() ? Fetch(hbm, options_.name + "_scales") : *scales_;
+  const HostTensor words = online() ? tensors.Fetch(options_.name + "_words") : tensor_;
+  const HostTensor scales = online() ? tensors.Fetch(options_.name + "_scales") : *scales_;
   return reference::DecodeMx(ElementOf(options_.dtype), CodesOf(words), ScaleCodesOf(scales),
                              static_cast<int>(options_.k / 4), static_cast<int>(options_.columns));
 }
 
-std::optional<reference::Judgement> MatmulOperand::JudgeOnline(ops::Hbm& hbm) const {
+std::optional<reference::Judgement> MatmulOperand::JudgeOnline(Tensors& tensors) const {
   if (!online())
     return std::nullopt;
   const int k = static_cast<int>(options_.k);
@@ -105,11 +103,11 @@ std::optional<reference::Judgement> MatmulOperand::JudgeOnline(ops::Hbm& hbm) co
                                 .source = reference::LanesOf(ValuesOf(tensor_), k, columns),
                                 .partitions = k / 4,
                                 .columns = columns},
-                               CodesOf(Fetch(hbm, options_.name + "_words")),
-                               ScaleCodesOf(Fetch(hbm, options_.name + "_scales")));
+                               CodesOf(tensors.Fetch(options_.name + "_words")),
+                               ScaleCodesOf(tensors.Fetch(options_.name + "_scales")));
   if (!judged.pass)
     judged.failed_rule = options_.name + " quantised: " + judged.failed_rule;
   return judged;
 }
 
-}  // namespace bwmm::cli
+}  // namespace bwmm::workloads

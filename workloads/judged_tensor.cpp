@@ -1,14 +1,12 @@
-#include "cli/single_run.h"
+#include "workloads/judged_tensor.h"
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstring>
 
-#include "cli/emit_report.h"
 #include "model/support/sim_error.h"
 
-namespace bwmm::cli {
+namespace bwmm::workloads {
 
 using reference::Element;
 
@@ -63,38 +61,26 @@ std::vector<std::uint8_t> ScaleCodesOf(const host::HostTensor& tensor) {
 }
 
 std::vector<double> ValuesOf(const host::HostTensor& tensor) {
+  if (tensor.dtype == DType::kFp32) {
+    const auto words = tensor.words<float>();
+    return {words.begin(), words.end()};
+  }
   return reference::Decode(ElementOf(tensor.dtype), CodesOf(tensor));
 }
 
-workloads::ErrorReport ErrorOf(const reference::Judgement& judged) {
-  workloads::ErrorReport report{.max_row_rel = judged.max_rel,
-                                .max_ulp_bf16 = judged.max_ulp,
-                                .max_bound_ratio = judged.max_bound_ratio,
-                                .compared = judged.count,
-                                .failed_rule = judged.failed_rule,
-                                .pass = judged.pass};
+ErrorReport ErrorOf(const reference::Judgement& judged) {
+  ErrorReport report{.max_row_rel = judged.max_rel,
+                     .max_ulp_bf16 = judged.max_ulp,
+                     .max_bound_ratio = judged.max_bound_ratio,
+                     .compared = judged.count,
+                     .failed_rule = judged.failed_rule,
+                     .pass = judged.pass};
   if (judged.worst) {
-    report.worst = workloads::ErrorReport::Element{judged.worst->row, judged.worst->column,
-                                                   judged.worst->value, judged.worst->expected,
-                                                   judged.worst->bound};
+    report.worst =
+        ErrorReport::Element{judged.worst->row, judged.worst->column, judged.worst->value,
+                             judged.worst->expected, judged.worst->bound};
   }
   return report;
 }
 
-workloads::RunReport RunSingle(const CommonOptions& common, std::string command, ops::Hbm& hbm,
-                               const ops::Program& program) {
-  workloads::RunReport report;
-  report.command = std::move(command);
-  report.fidelity = FidelityOf(common);
-  report.machine = MachineOf(common);
-  report.checked = !common.unchecked;
-  AddProvenance(common, {}, report);
-  const auto start = std::chrono::steady_clock::now();
-  report.result = RunOnMachine(common, report.machine, hbm, program, 0);
-  report.wall_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  report.error_skipped = "timing moves no tensor data";
-  return report;
-}
-
-}  // namespace bwmm::cli
+}  // namespace bwmm::workloads

@@ -1,18 +1,19 @@
-// What bwmm matmul and bwmm quantize share: the run and the judge's words.
+// Between the tensors of a run and a reference: options checked, codes and values as the judge
+// takes them, its words as the report has them.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cli/run_options.h"
 #include "host/host_tensor.h"
 #include "kernels/single/decode_ref.h"
 #include "kernels/single/judgement_ref.h"
 #include "workloads/run_report.h"
 
-namespace bwmm::cli {
+namespace bwmm::workloads {
 
 void CheckSize(std::string_view name, int value, int step, int max);
 // The type called `text`, one of `allowed`.
@@ -23,11 +24,9 @@ reference::Element ElementOf(DType type);
 // Words of 1, 2 or 4 bytes as integers.
 std::vector<std::uint32_t> CodesOf(const host::HostTensor& tensor);
 std::vector<std::uint8_t> ScaleCodesOf(const host::HostTensor& tensor);
-// The elements of a float tensor of at most 16 bits.
+// The elements of a float tensor.
 std::vector<double> ValuesOf(const host::HostTensor& tensor);
 
-workloads::ErrorReport ErrorOf(const reference::Judgement& judged);
+ErrorReport ErrorOf(const reference::Judgement& judged);
 
-workloads::RunReport RunSingle(const CommonOptions& common, std::string command, ops::Hbm& hbm,
-                               const ops::Program& program);
-}  // namespace bwmm::cli
+}  // namespace bwmm::workloads

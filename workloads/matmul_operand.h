@@ -10,9 +10,9 @@
 #include "host/host_tensor.h"
 #include "kernels/single/judgement_ref.h"
 #include "kernels/single/single.h"
-#include "model/ops/memory.h"
+#include "workloads/tensors.h"
 
-namespace bwmm::cli {
+namespace bwmm::workloads {
 
 struct OperandOptions {
   std::string name;  // "stationary"
@@ -27,12 +27,12 @@ class MatmulOperand {
   // Loads or makes the tensors. SimError when they do not fit.
   explicit MatmulOperand(const OperandOptions& options);
 
-  kernels::MatmulOperand Place(ops::Hbm& hbm, bool with_data) const;
+  kernels::MatmulOperand Place(Tensors& tensors) const;
 
   // After the run. [K, C], in the order in which the PE array takes the rows.
-  std::vector<double> Values(ops::Hbm& hbm) const;
+  std::vector<double> Values(Tensors& tensors) const;
   // The quantisation on the way in; none where the words are given.
-  std::optional<reference::Judgement> JudgeOnline(ops::Hbm& hbm) const;
+  std::optional<reference::Judgement> JudgeOnline(Tensors& tensors) const;
 
  private:
   bool online() const { return IsX4(options_.dtype) && !scales_; }
@@ -44,4 +44,4 @@ class MatmulOperand {
   std::optional<host::HostTensor> scales_;
 };
 
-}  // namespace bwmm::cli
+}  // namespace bwmm::workloads

@@ -1,0 +1,49 @@
+// The options a workload has on the command line, as data: parsing, help, the man page, completion
+// and what a run reads and writes all come from the list.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace bwmm::workloads {
+
+struct Option {
+  enum class Kind {
+    kValue,
+    kInputFile,
+    kInputTensor,   // FILE[#TENSOR][:TYPE] (host::TensorSpec)
+    kOutputTensor,  // .npy or .safetensors
+  };
+
+  std::string name;  // "--tokens"
+  std::string help;
+  // The field that takes the value and holds its default; a bool is a flag.
+  std::variant<int*, double*, std::string*, bool*> field;
+  Kind kind = Kind::kValue;
+  std::string tensor = {};  // kOutputTensor: the name of one of the workload's outputs
+};
+
+inline Option InputFile(std::string name, std::string help, std::string& field) {
+  return {std::move(name), std::move(help), &field, Option::Kind::kInputFile};
+}
+inline Option InputTensor(std::string name, std::string help, std::string& field) {
+  return {std::move(name), std::move(help), &field, Option::Kind::kInputTensor};
+}
+inline Option OutputTensor(std::string name, std::string help, std::string& field,
+                           std::string tensor) {
+  return {std::move(name), std::move(help), &field, Option::Kind::kOutputTensor, std::move(tensor)};
+}
+
+// A file and what names it: an option, or a setting.
+struct NamedFile {
+  std::string name, path;  // the path is empty when not given
+};
+
+struct KeyValue {
+  std::string key, value;
+};
+
+}  // namespace bwmm::workloads

@@ -1,0 +1,39 @@
+// Every workload the binary knows, by name. A file adds its own with one line:
+//
+//   const Registration kRegistered({.name = "rms_norm", .help = "..", .make = Make<RmsNorm>});
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "workloads/workload.h"
+
+namespace bwmm::workloads {
+
+struct Entry {
+  std::string name;  // bwmm run --workload NAME
+  std::string help;  // one line
+  std::unique_ptr<Workload> (*make)() = nullptr;
+  bool subcommand = false;  // also as bwmm NAME
+};
+
+template <typename T>
+std::unique_ptr<Workload> Make() {
+  return std::make_unique<T>();
+}
+
+class Registration {
+ public:
+  explicit Registration(Entry entry);
+};
+
+// Of what `bwmm run` runs without --workload.
+inline constexpr const char* kDefaultWorkload = "moe_cte";
+
+// By name.
+std::vector<Entry> Workloads();
+// SimError with the known names for any other.
+Entry FindWorkload(const std::string& name);
+
+}  // namespace bwmm::workloads
