@@ -135,6 +135,13 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assert_finds("docs", "a.md", 2, quote % "int gone;")
 
+    def test_docs_finds_questions_without_a_file(self):
+        row = "| Why? | `model/isa/operand.h` |\n"
+        result = run("docs", {"a.md": "## Ten questions\n" + 10 * row})
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assert_finds("docs", "a.md", 1, "## Ten questions\n" + 9 * row)
+        self.assert_finds("docs", "a.md", 3, "## Ten questions\n" + row + "| How? | so |\n")
+
     def test_mutants_finds_what_does_not_fit_the_tree(self):
         for text in (block(old="int gone;\n"), block(test="^isa.gone$"), block(new=INCLUDE),
                      block().replace("operand.h", "gone.h"),
