@@ -137,6 +137,19 @@ class BadInput(unittest.TestCase):
     def test_too_few_tokens_in_a_routing_file(self):
         self.refused(self.run_routing("0,0,1,0.5"), "1", "2")
 
+    def test_another_trace_runs_after_the_script_its_refusal_names(self):
+        trace = self.write("trace.jsonl", '{"topk_ids": [[3, 1], [0, 4]]}\n')
+        run = ["run", "--model", "stories260k", "--tokens", "2", "--routing"]
+        script = "sim_scripts/convert_routing.py"
+        self.refused([*run, trace], "trace.jsonl:1", "no column 'token'", script)
+        routing = str(self.folder / "routing.csv")
+        root = Path(__file__).resolve().parents[2]
+        subprocess.run([sys.executable, root / script, trace, "--output", routing], check=True,
+                       capture_output=True)
+        result = subprocess.run([BWMM, *run, routing], capture_output=True, text=True,
+                                timeout=120, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
     def test_missing_files(self):
         gone = str(self.folder / "gone")
         self.refused(["run", *SMALL, "--routing", gone + ".csv"], "gone.csv")
