@@ -38,13 +38,13 @@ void AddFacts(const LayerCommand& command, const workloads::LayerJob& job,
            job.rows(), std::int64_t{layout.blocks} * layout.block_size)},
       {"blocks",
        fmt::format("{} of {} rows, {} live; {} tokens, routing {}", layout.blocks,
-                   layout.block_size, job.live_blocks(), command.tokens,
+                   layout.block_size, layout.live_blocks, command.tokens,
                    command.routing.empty() ? fmt::format("seeded ({})", command.common.seed)
                                            : command.routing)},
       {"variant", command.variant}};
   report.useful_multiply_adds = job.UsefulWork();
   report.blocks = workloads::BlockReport{.blocks = layout.blocks,
-                                         .live_blocks = job.live_blocks(),
+                                         .live_blocks = layout.live_blocks,
                                          .block_size = layout.block_size,
                                          .rows = job.rows()};
   if (kernels::ParseImplementation(command.variant) ==
