@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "cli/emit_report.h"
 #include "cli/layer_options.h"
@@ -83,13 +84,13 @@ void CheckTogether(const LayerCommand& command, Fidelity fidelity) {
   if (fidelity == Fidelity::kTiming && !command.dump_tile.empty())
     throw SimError("--dump-tile {}: timing has no tensor data, allowed with rtl, fast",
                    command.dump_tile);
-  CheckOptions(common, {{"--output", command.output}},
-               {{"--config", command.config}, {"--routing", command.routing}});
 }
 
 // The files a model names are known once it is read.
-void CheckModelFiles(const LayerCommand& command, const host::LayerConfig& model) {
-  std::vector<NamedFile> outputs = CommonOutputs(command.common);
+void CheckModelFiles(const LayerCommand& command, const host::LayerConfig& model,
+                     std::vector<NamedFile> outputs) {
+  for (NamedFile& common : CommonOutputs(command.common))
+    outputs.push_back(std::move(common));
   outputs.push_back({"--output", command.output});
   CheckDistinct({TensorFile("model.weights_file", model.weights_file),
                  TensorFile("model.hidden_file", model.hidden_file)},
@@ -102,6 +103,12 @@ bool RunLayer(const LayerCommand& given) {
   LayerCommand command = given;
   const Fidelity fidelity = FidelityOf(command.common);
   CheckTogether(command, fidelity);
+  std::optional<TileDump> dump;
+  if (!command.dump_tile.empty())
+    dump.emplace(command.dump_tile);
+  const std::vector<NamedFile> tile = dump ? dump->Files() : std::vector<NamedFile>();
+  CheckOptions(command.common, {{"--output", command.output}},
+               {{"--config", command.config}, {"--routing", command.routing}}, tile);
   const bool with_data = command.sequential || fidelity != Fidelity::kTiming;
   workloads::RunReport report;
   report.fidelity = fidelity;
@@ -111,7 +118,7 @@ bool RunLayer(const LayerCommand& given) {
   const workloads::LayerJobOptions options = LayerOptionsOf(command, report.machine);
   command.variant = NameOf(options.variant);
   const host::LayerConfig& model = options.model;
-  CheckModelFiles(command, model);
+  CheckModelFiles(command, model, tile);
   workloads::LayerJob job(options, limits,
                           static_cast<std::uint64_t>(report.machine.hbm.capacity_mib) << 20,
                           with_data);
@@ -121,9 +128,6 @@ bool RunLayer(const LayerCommand& given) {
   AddProvenance(command.common, with_data ? TensorFiles(model) : std::vector<std::string>(),
                 report);
 
-  std::optional<TileDump> dump;
-  if (!command.dump_tile.empty())
-    dump.emplace(command.dump_tile);
   const auto start = std::chrono::steady_clock::now();
   report.timed = !command.sequential;
   if (command.sequential) {
