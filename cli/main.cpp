@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
@@ -32,14 +33,30 @@ namespace {
 
 using namespace bwmm;
 
-// CLI11 reads -1 as 2^64 - 1.
-std::string CheckSeed(const std::string& text) {
-  std::uint64_t seed = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, seed);
-  return error == std::errc() && stop == end
-             ? std::string()
-             : fmt::format("{}, allowed 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
+// CLI11 reads -1 as 2^64 - 1, nothing as 0, and takes octal, signs and spaces as they come.
+template <typename T>
+CLI::Validator Integer(T least) {
+  const auto check = [least](const std::string& text) {
+    T value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc() && stop == end && value >= least
+               ? std::string()
+               : fmt::format("{}, allowed an integer from {} to {}", text, least,
+                             std::numeric_limits<T>::max());
+  };
+  return CLI::Validator(check, "");
+}
+
+// What a subcommand refuses itself, by its own limits.
+constexpr int kAnyInt = std::numeric_limits<int>::min();
+
+// An empty value would be taken for an option that is not there: --routing "$UNSET".
+void CheckValues(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (std::ranges::find(option->results(), "") != option->results().end())
+      throw SimError("{}: empty, allowed a value, or no such option", option->get_name());
+  }
 }
 
 void AddCommon(CLI::App& command, cli::CommonOptions& options) {
@@ -58,7 +75,7 @@ void AddCommon(CLI::App& command, cli::CommonOptions& options) {
                    "do not look for races and for reads of unwritten bytes");
   command.add_option("--seed", options.seed, "seed of everything random")
       ->capture_default_str()
-      ->check(CLI::Validator(CheckSeed, ""));
+      ->check(Integer<std::uint64_t>(0));
 }
 
 // One line whatever a path or a value holds.
@@ -82,8 +99,12 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
   run->add_option("--variant", layer.variant,
                   "name or number (bwmm list variants); default: shard_on_i_mx, or the first that "
                   "fits the model");
-  run->add_option("--tokens", layer.tokens, "tokens of the layer")->capture_default_str();
-  run->add_option("--block-size", layer.block_size, "rows of a block")->capture_default_str();
+  run->add_option("--tokens", layer.tokens, "tokens of the layer")
+      ->capture_default_str()
+      ->check(Integer(1));
+  run->add_option("--block-size", layer.block_size, "rows of a block")
+      ->capture_default_str()
+      ->check(Integer(1));
   run->add_option("--routing", layer.routing, "CSV file: token,slot,expert,weight");
   run->add_option("--check", layer.check, "double-precision reference: auto, on, worst_case, off")
       ->capture_default_str();
@@ -100,9 +121,15 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
   cli::MatmulCommand matmul;
   CLI::App* mm = cli.add_subcommand("matmul", "one matmul: out = stationary^T moving");
   AddCommon(*mm, matmul.common);
-  mm->add_option("--k", matmul.k, "contraction: passes of 128, MX of 512")->capture_default_str();
-  mm->add_option("--m", matmul.m, "stationary columns, up to 128")->capture_default_str();
-  mm->add_option("--n", matmul.n, "moving columns, up to 4096")->capture_default_str();
+  mm->add_option("--k", matmul.k, "contraction: passes of 128, MX of 512")
+      ->capture_default_str()
+      ->check(Integer(kAnyInt));
+  mm->add_option("--m", matmul.m, "stationary columns, up to 128")
+      ->capture_default_str()
+      ->check(Integer(kAnyInt));
+  mm->add_option("--n", matmul.n, "moving columns, up to 4096")
+      ->capture_default_str()
+      ->check(Integer(kAnyInt));
   mm->add_option("--dtype", matmul.dtype, "type of both operands; floats are quantised to x4 types")
       ->capture_default_str();
   mm->add_option("--stationary-dtype", matmul.stationary_dtype, "type of the stationary operand");
@@ -119,9 +146,12 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
   cli::QuantizeCommand quantize;
   CLI::App* q = cli.add_subcommand("quantize", "one quantize_mx");
   AddCommon(*q, quantize.common);
-  q->add_option("--partitions", quantize.partitions, "32, 64, 96 or 128")->capture_default_str();
+  q->add_option("--partitions", quantize.partitions, "32, 64, 96 or 128")
+      ->capture_default_str()
+      ->check(Integer(kAnyInt));
   q->add_option("--columns", quantize.columns, "source elements per partition")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(Integer(kAnyInt));
   q->add_option("--dtype", quantize.dtype, "bfloat16 or float16")->capture_default_str();
   q->add_option("--target", quantize.target, "float8_e4m3fn_x4 or float8_e5m2_x4")
       ->capture_default_str();
@@ -158,7 +188,11 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
         for (const std::string& argument : arguments)
           words.push_back(argument.c_str());
         std::string json;
-        Run(static_cast<int>(words.size()), words.data(), &json);
+        try {
+          Run(static_cast<int>(words.size()), words.data(), &json);
+        } catch (const SimError& error) {
+          throw SimError("{}: {}", report, error.what());
+        }
         return json;
       });
     };
@@ -172,7 +206,7 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (captured_json != nullptr)
-      throw SimError("{}: arguments: {}", report, error.what());
+      throw SimError("arguments: {}", error.get_exit_code() == 0 ? "no run" : error.what());
     if (error.get_exit_code() == 0)
       return cli.exit(error);  // --help, --version
     PrintError(error.what());
@@ -180,6 +214,7 @@ int Run(int argc, const char* const* argv, std::string* captured_json = nullptr)
   }
   bool pass = false;
   try {
+    CheckValues(*cli.get_subcommands().front());
     pass = action();
   } catch (const SimError& error) {
     throw SimError("{}: {}", cli.get_subcommands().front()->get_name(), error.what());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <system_error>
@@ -55,8 +56,8 @@ TileDump::TileDump(const std::string& option) : option_(option) {
                    option);
   const std::filesystem::path named = option.substr(second + 1);
   folder_ = FollowLinks(named.has_filename() ? named : named.parent_path());
-  const std::filesystem::path parent = std::filesystem::absolute(folder_).parent_path();
   std::error_code ignored;
+  const std::filesystem::path parent = std::filesystem::absolute(folder_, ignored).parent_path();
   const bool exists = std::filesystem::exists(folder_, ignored);
   if (!std::filesystem::is_directory(exists ? folder_ : parent, ignored))
     throw SimError("--dump-tile {}: {} cannot be made a directory", option, folder_.string());
@@ -162,9 +163,10 @@ std::string TileDump::ReplayLine(const CommonOptions& common) const {
       NameOf(pass.stationary_dtype), NameOf(pass.moving_dtype), NameOf(tile_->dst.dtype));
   if (mx)
     line += " --stationary-scales stationary_scales.npy --moving-scales moving_scales.npy";
-  const bool file = std::filesystem::exists(common.machine);
+  const std::vector<std::string> presets = PresetNames();
+  const bool preset = std::ranges::find(presets, common.machine) != presets.end();
   line += " --machine " +
-          Quoted(file ? std::filesystem::absolute(common.machine).string() : common.machine);
+          Quoted(preset ? common.machine : std::filesystem::absolute(common.machine).string());
   for (const std::string& setting : common.settings) {
     if (setting.starts_with("machine."))
       line += " --set " + Quoted(setting);
