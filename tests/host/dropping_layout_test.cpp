@@ -44,6 +44,19 @@ TEST(DroppingLayout, RowsDroppedByAllExpertsCount) {
   EXPECT_EQ(layout.token_position_to_id[256 + 3], 9);
 }
 
+// Experts 1 and 3 of 5 have rows; the blocks of the other three hold padding alone.
+TEST(DroppingLayout, AnExpertWithoutRowsIsNoLiveBlock) {
+  Routing routing{.tokens = 3, .experts = 5, .top_k = 1, .expert = {3, 1, 3}, .weight = {1, 1, 1}};
+  for (const bool skip_token : {false, true}) {
+    const BlockLayout layout = BuildDroppingLayout(routing, 9.0, skip_token);
+    EXPECT_EQ(layout.blocks, 5);
+    EXPECT_EQ(layout.live_blocks, 2);
+    EXPECT_EQ(layout.conditions, (std::vector<std::int32_t>{0, 1, 0, 1, 0}));
+  }
+  routing.expert.assign(3, kUnusedSlot);
+  EXPECT_EQ(BuildDroppingLayout(routing, 1.0, false).live_blocks, 0);
+}
+
 TEST(DroppingLayout, BlocksAreTheCapacityInMultiplesOf256) {
   EXPECT_EQ(BuildDroppingLayout(OneHot(512, 2), 1.0, false).block_size, 256);
   EXPECT_EQ(BuildDroppingLayout(OneHot(513, 2), 1.0, false).block_size, 512);

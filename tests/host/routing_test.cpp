@@ -88,6 +88,18 @@ TEST(RoutingCsv, RejectsBadLinesByNumber) {
   EXPECT_THAT(ErrorOf([&] { LoadRoutingCsv(path, 0, 4, 1); }), HasSubstr("tokens 0"));
 }
 
+// Other traces miss a column, number tokens otherwise, or begin again at every step.
+TEST(RoutingCsv, RejectsOtherTracesNamingTheConverter) {
+  const TempDir dir;
+  for (const char* text : {"layer,ids\n0,1 2\n", "token,slot,expert,weight\n100,0,1,1\n",
+                           "token,slot,expert,weight\n0,0,1,1\n0,0,2,1\n"}) {
+    const auto path = dir.Write("r.csv", text);
+    EXPECT_THAT(ErrorOf([&] { LoadRoutingCsv(path, 2, 4, 2); }),
+                HasSubstr("; sim_scripts/convert_routing.py converts other traces"))
+        << text;
+  }
+}
+
 RoutingOptions Options(RouterKind router = RouterKind::kSoftmaxRenorm) {
   return {.tokens = 2000, .experts = 32, .top_k = 4, .sigma = 0.4, .router = router, .seed = 11};
 }
