@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <type_traits>
 
 #include "cli/list_command.h"
 #include "cli/replay_command.h"
@@ -26,12 +28,25 @@ namespace {
 // What the chosen subcommand does; false when a check failed.
 using Action = std::function<bool()>;
 
-// CLI11 reads -1 as 2^64 - 1.
-std::string CheckSeed(const std::string& text) {
-  std::uint64_t seed = 0;
-  return ParseWhole(text, seed) == Parsed::kNumber
-             ? std::string()
-             : fmt::format("{}, allowed 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
+// CLI11 reads -1 as 2^64 - 1, nothing as 0, and takes octal, signs and spaces as they come.
+template <typename T>
+CLI::Validator Integer(T least) {
+  const auto check = [least](const std::string& text) {
+    T value = 0;
+    return ParseWhole(text, value) == Parsed::kNumber && value >= least
+               ? std::string()
+               : fmt::format("{}, allowed an integer from {} to {}", text, least,
+                             std::numeric_limits<T>::max());
+  };
+  return CLI::Validator(check, "");
+}
+
+// An empty value would be taken for an option that is not there: --routing "$UNSET".
+void CheckValues(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (std::ranges::find(option->results(), "") != option->results().end())
+      throw SimError("{}: empty, allowed a value, or no such option", option->get_name());
+  }
 }
 
 void AddCommon(CLI::App& command, CommonOptions& options) {
@@ -50,7 +65,7 @@ void AddCommon(CLI::App& command, CommonOptions& options) {
                    "do not look for races and for reads of unwritten bytes");
   command.add_option("--seed", options.seed, "seed of everything random")
       ->capture_default_str()
-      ->check(CLI::Validator(CheckSeed, ""));
+      ->check(Integer<std::uint64_t>(0));
 }
 
 void AddOption(CLI::App& command, const workloads::Option& option) {
@@ -60,7 +75,10 @@ void AddOption(CLI::App& command, const workloads::Option& option) {
   }
   std::visit(
       [&](auto* field) {
-        command.add_option(option.name, *field, option.help)->capture_default_str();
+        CLI::Option* added =
+            command.add_option(option.name, *field, option.help)->capture_default_str();
+        if constexpr (std::is_same_v<decltype(field), int*>)
+          added->check(Integer(option.least));
       },
       option.field);
 }
@@ -151,9 +169,13 @@ int RunCommandLine(const std::vector<std::string>& arguments, std::string* captu
   rerun->add_option("report", report, "what --json wrote")->required();
   rerun->callback([&] {
     action = [&] {
-      return Rerun(report, [](const std::vector<std::string>& words) {
+      return Rerun(report, [&report](const std::vector<std::string>& words) {
         std::string json;
-        RunCommandLine(words, &json);
+        try {
+          RunCommandLine(words, &json);
+        } catch (const SimError& error) {
+          throw SimError("{}: {}", report, error.what());
+        }
         return json;
       });
     };
@@ -162,13 +184,16 @@ int RunCommandLine(const std::vector<std::string>& arguments, std::string* captu
   try {
     cli.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0)
-      return cli.exit(error);  // --help, --version
-    throw SimError("{}{}", captured_json != nullptr ? "arguments of the report: " : "",
-                   error.what());
+    const bool no_run = error.get_exit_code() == 0;  // --help, --version
+    if (captured_json != nullptr)
+      throw SimError("arguments: {}", no_run ? "no run" : error.what());
+    if (no_run)
+      return cli.exit(error);
+    throw SimError("{}", error.what());
   }
   bool pass = false;
   try {
+    CheckValues(*cli.get_subcommands().front());
     pass = action();
   } catch (const SimError& error) {
     throw SimError("{}: {}", cli.get_subcommands().front()->get_name(), error.what());

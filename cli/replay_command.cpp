@@ -5,6 +5,7 @@
 #include "model/engine/make_engines.h"
 #include "model/support/interrupt.h"
 #include "model/support/sim_error.h"
+#include "model/support/write_file.h"
 #include "model/system/progress.h"
 #include "replay/replay_compare.h"
 #include "replay/replay_file.h"
@@ -29,8 +30,10 @@ std::vector<replay::ReplayMode> ModesOf(const std::string& fidelity) {
 }
 
 std::string Summary(const replay::ReplayOutcome& outcome) {
-  std::string text = fmt::format("{:<9} {} instructions", NameOf(outcome.mode),
-                                 outcome.emitted[0].size() + outcome.emitted[1].size());
+  std::size_t instructions = 0;
+  for (const std::vector<std::size_t>& core : outcome.emitted)
+    instructions += core.size();
+  std::string text = fmt::format("{:<9} {} instructions", NameOf(outcome.mode), instructions);
   if (outcome.mode != replay::ReplayMode::kExecutor)
     text += fmt::format(", {} cycles", outcome.result.cycles);
   if (outcome.mode == replay::ReplayMode::kTiming)
@@ -46,7 +49,9 @@ std::string Summary(const replay::ReplayOutcome& outcome) {
 bool RunReplayCommand(const ReplayCommand& command) {
   const std::vector<replay::ReplayMode> modes = ModesOf(command.fidelity);
   const replay::ReplayProgram program = replay::LoadReplay(command.file);
-  MachineOf(program);
+  ValidateMachine(MachineOf(program));
+  if (program.steps() == 0)
+    throw SimError("{}: 0 instructions, allowed 1 or more: runs of none would agree", command.file);
   std::vector<replay::ReplayOutcome> outcomes;
   std::string text;
   for (const replay::ReplayMode mode : modes) {
@@ -71,7 +76,7 @@ bool RunReplayCommand(const ReplayCommand& command) {
     throw SimError("{}: {}", command.file, outcomes[0].error);
   if (agree && outcomes.size() > 1)
     text += "all agree\n";
-  fmt::print("{}", text);
+  WriteStandardOutput(text);
   return agree;
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
+#include <system_error>
 
 #include "cli/run_command.h"
 #include "cli/version.h"
@@ -56,6 +57,12 @@ std::vector<std::string> Commands() {
   return commands;
 }
 
+// Also where a name is too long for one of a file, or a folder lets nobody in.
+bool IsFile(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
+}
+
 json ReadReport(const std::string& path) {
   const std::vector<std::byte> bytes = host::ReadFile(path);
   const json report = json::parse(host::TextOf(bytes), nullptr, false);
@@ -91,7 +98,7 @@ void CheckInputs(const std::string& path, const json& report) {
         !input.value("checksum", json()).is_string())
       throw SimError("{}: inputs: {}, allowed path and checksum", path, input.dump());
     const std::string file = input["path"], checksum = input["checksum"];
-    if (!std::filesystem::is_regular_file(file))
+    if (!IsFile(file))
       throw SimError("{}: not there, but {} was made from it", file, path);
     if (const std::string now = FileChecksum(file); now != checksum)
       throw SimError("{}: changed, checksum {}, {} was made from {}", file, now, path, checksum);
@@ -116,7 +123,7 @@ std::string FileChecksum(const std::string& path) {
 }
 
 std::string FileOf(std::string text) {
-  while (!std::filesystem::is_regular_file(text)) {
+  while (!IsFile(text)) {
     const std::size_t end = text.find_last_of(":#");
     if (end == std::string::npos)
       return "";

@@ -119,7 +119,11 @@ bool RunWorkload(const RunCommand& command, const workloads::Entry& entry, Workl
   CheckTogether(command, fidelity);
   const std::vector<Option> options = workload.options();
   const std::vector<NamedFile> outputs = FilesOf(options, true);
-  CheckOptions(common, outputs, FilesOf(options, false));
+  std::optional<TileDump> dump;
+  if (!command.dump_tile.empty())
+    dump.emplace(command.dump_tile);
+  const std::vector<NamedFile> tile = dump ? dump->Files() : std::vector<NamedFile>();
+  CheckOptions(common, outputs, FilesOf(options, false), tile);
 
   workloads::Setup setup{.machine = MachineOf(common),
                          .fidelity = fidelity,
@@ -132,6 +136,7 @@ bool RunWorkload(const RunCommand& command, const workloads::Entry& entry, Workl
   setup.reads = [&](const NamedFile& spec) {
     std::vector<NamedFile> all = CommonOutputs(common);
     all.insert(all.end(), outputs.begin(), outputs.end());
+    all.insert(all.end(), tile.begin(), tile.end());
     CheckDistinct({TensorFile(spec.name, spec.path)}, all);
     if (setup.with_data && !spec.path.empty())
       unnamed.push_back(spec.path);
@@ -147,9 +152,6 @@ bool RunWorkload(const RunCommand& command, const workloads::Entry& entry, Workl
   report.fidelity = fidelity;
   report.machine = setup.machine;
   AddProvenance(common, options, unnamed, setup.settings, report);
-  std::optional<TileDump> dump;
-  if (!command.dump_tile.empty())
-    dump.emplace(command.dump_tile);
   const std::uint64_t instructions = CountInstructions(workload, setup);
   const ops::Program program = [&](isa::Sink& sink) { workload.Run(sink); };
 

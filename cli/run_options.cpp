@@ -66,7 +66,7 @@ std::vector<NamedFile> CommonOutputs(const CommonOptions& options) {
 }
 
 void CheckOptions(const CommonOptions& options, const std::vector<NamedFile>& tensors,
-                  std::vector<NamedFile> inputs) {
+                  std::vector<NamedFile> inputs, const std::vector<NamedFile>& placed) {
   if (options.wave.empty() && options.probe != CommonOptions().probe)
     throw SimError("--probe {}: needs --wave", options.probe);
   if (options.wave.empty() && !options.wave_window.empty())
@@ -85,7 +85,9 @@ void CheckOptions(const CommonOptions& options, const std::vector<NamedFile>& te
   const std::vector<std::string> presets = PresetNames();
   if (std::ranges::find(presets, options.machine) == presets.end())
     inputs.push_back({"--machine", options.machine});
-  CheckDistinct(inputs, outputs);
+  std::vector<NamedFile> all = outputs;
+  all.insert(all.end(), placed.begin(), placed.end());
+  CheckDistinct(inputs, all);
   for (const auto& [option, path] : outputs) {
     if (!path.empty())
       option == "--wave" ? CheckReplaceable(path) : CheckWritable(path);

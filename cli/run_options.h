@@ -32,9 +32,9 @@ KeyValue SplitSetting(const std::string& text);
 std::vector<NamedFile> CommonOutputs(const CommonOptions& options);
 // SimError when an option has no effect beside the others, or an output file cannot be written or
 // is an input or another output. `tensors` are the subcommand's own outputs, `inputs` what it reads
-// beside the machine.
+// beside the machine, `placed` outputs whose places can be written.
 void CheckOptions(const CommonOptions& options, const std::vector<NamedFile>& tensors,
-                  std::vector<NamedFile> inputs);
+                  std::vector<NamedFile> inputs, const std::vector<NamedFile>& placed = {});
 
 Fidelity FidelityOf(const CommonOptions& options);
 // The preset or file with the `machine.` settings applied.

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <system_error>
 #include <utility>
 
 #include "host/tensor_file.h"
 #include "model/numerics/scale_group.h"
+#include "model/support/part_file.h"
 #include "model/support/setting.h"
 #include "model/support/sim_error.h"
 #include "model/support/write_file.h"
@@ -47,12 +49,29 @@ TileDump::TileDump(const std::string& option) : option_(option) {
   if (!whole || core_ < 0)
     throw SimError("--dump-tile {}: allowed core,instruction,directory with core 0 or above",
                    option);
-  folder_ = option.substr(second + 1);
-  const std::filesystem::path parent = std::filesystem::absolute(folder_).parent_path();
+  const std::filesystem::path named = option.substr(second + 1);
+  folder_ = FollowLinks(named.has_filename() ? named : named.parent_path());
   std::error_code ignored;
-  if (std::filesystem::exists(folder_, ignored) ? !std::filesystem::is_directory(folder_, ignored)
-                                                : !std::filesystem::is_directory(parent, ignored))
+  const std::filesystem::path parent = std::filesystem::absolute(folder_, ignored).parent_path();
+  const bool exists = std::filesystem::exists(folder_, ignored);
+  if (!std::filesystem::is_directory(exists ? folder_ : parent, ignored))
     throw SimError("--dump-tile {}: {} cannot be made a directory", option, folder_.string());
+  if (!exists) {
+    CheckWritable(folder_);  // its parent takes a new name
+    return;
+  }
+  for (const NamedFile& file : Files()) {
+    if (file.path != folder_)
+      CheckWritable(file.path);
+  }
+}
+
+std::vector<NamedFile> TileDump::Files() const {
+  std::vector<NamedFile> files = {{"--dump-tile", folder_.string()}};
+  for (const char* name : {"stationary.npy", "stationary_scales.npy", "moving.npy",
+                           "moving_scales.npy", "psum.npy", "replayed.npy", "replay.sh"})
+    files.push_back({"--dump-tile", (folder_ / name).string()});
+  return files;
 }
 
 void TileDump::ReadsOperands(const ops::Reading& reading) {
@@ -139,9 +158,10 @@ std::string TileDump::ReplayLine(const CommonOptions& common) const {
       NameOf(pass.stationary_dtype), NameOf(pass.moving_dtype), NameOf(tile_->dst.dtype));
   if (mx)
     line += " --stationary-scales stationary_scales.npy --moving-scales moving_scales.npy";
-  const bool file = std::filesystem::exists(common.machine);
+  const std::vector<std::string> presets = PresetNames();
+  const bool preset = std::ranges::find(presets, common.machine) != presets.end();
   line += " --machine " +
-          Quoted(file ? std::filesystem::absolute(common.machine).string() : common.machine);
+          Quoted(preset ? common.machine : std::filesystem::absolute(common.machine).string());
   for (const std::string& setting : common.settings) {
     if (setting.starts_with("machine."))
       line += " --set " + Quoted(setting);

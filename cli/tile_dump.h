@@ -25,8 +25,11 @@ namespace bwmm::cli {
 class TileDump final : public ops::Observer {
  public:
   // `option`: core,instruction id,directory. SimError when it is none, or when the directory
-  // cannot be made.
+  // cannot be made or written to.
   explicit TileDump(const std::string& option);
+
+  // What Write and the script it writes may write to, for CheckDistinct.
+  std::vector<NamedFile> Files() const;
 
   bool Wants(ops::Event event) const override {
     return event == ops::Event::kReading || event == ops::Event::kCompleted;

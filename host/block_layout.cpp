@@ -126,10 +126,9 @@ BlockLayout BuildDroppingLayout(const Routing& routing, double capacity_factor, 
   layout.tokens = routing.tokens;
   layout.block_size =
       static_cast<int>(std::max<std::int64_t>(1, CeilDiv(capacity, multiple)) * multiple);
-  layout.blocks = layout.live_blocks = routing.experts;
+  layout.blocks = routing.experts;
   layout.token_position_to_id.assign(std::size_t{1} * layout.blocks * layout.block_size,
                                      skip_token ? -1 : routing.tokens);
-  layout.conditions.assign(layout.blocks, 1);
   for (int e = 0; e < routing.experts; ++e) {
     layout.block_to_expert.push_back(e);
     if (std::ssize(rows[e]) > capacity) {
@@ -137,6 +136,8 @@ BlockLayout BuildDroppingLayout(const Routing& routing, double capacity_factor, 
       rows[e].resize(capacity);
     }
     layout.rows_per_expert.push_back(std::ssize(rows[e]));
+    layout.conditions.push_back(rows[e].empty() ? 0 : 1);
+    layout.live_blocks += layout.conditions.back();
     std::ranges::copy(rows[e],
                       layout.token_position_to_id.begin() + std::int64_t{e} * layout.block_size);
   }

@@ -23,7 +23,7 @@ struct BlockLayout {
   int tokens = 0;
   int block_size = 0;
   int blocks = 0;       // N, from tokens * top_k, experts and block size alone
-  int live_blocks = 0;  // blocks with at least one row: always the first ones
+  int live_blocks = 0;  // blocks with at least one row: of a block layout the first ones
   std::vector<std::int32_t> token_position_to_id;  // [N * B], ascending inside an expert
   std::vector<std::int32_t> block_to_expert;       // [N], blocks without rows name the last expert
   std::vector<std::int32_t> conditions;            // [N], 1 for live blocks

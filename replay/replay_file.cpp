@@ -77,6 +77,9 @@ class Parser {
   }
 
   void Machine(LineReader& r) {
+    if (machine_named_)
+      r.Fail("one machine line");
+    machine_named_ = true;
     program_.machine = r.Token();
     if (program_.machine.empty())
       r.Fail("a machine preset or file");
@@ -167,6 +170,7 @@ class Parser {
   }
 
   ReplayProgram program_;
+  bool machine_named_ = false;
   std::set<std::string> names_;
   std::array<std::set<std::uint32_t>, kMostCores> loads_;
   std::array<std::optional<RegisterCondition>, kMostCores> when_;

@@ -265,13 +265,6 @@ std::int64_t LayerJob::rows() const {
                          std::int64_t{0});
 }
 
-int LayerJob::live_blocks() const {
-  std::int64_t live = 0;
-  for (const std::int64_t rows : layout_.rows_per_expert)
-    live += (rows + layout_.block_size - 1) / layout_.block_size;
-  return static_cast<int>(live);
-}
-
 double LayerJob::UsefulWork() const {
   return static_cast<double>(rows()) * 3 * tensors_.shape.hidden * tensors_.shape.intermediate;
 }

@@ -61,8 +61,6 @@ class LayerJob {
   const ops::HbmTensor& tensor(const std::string& name) { return hbm_.Find(name); }
   // Rows of tokens, each with its expert, that the layer computes.
   std::int64_t rows() const;
-  // Blocks with at least one of them.
-  int live_blocks() const;
   // Multiply-adds of those rows without any padding, and with that of H and I: the reference's.
   double UsefulWork() const;
   double ReferenceWork() const;

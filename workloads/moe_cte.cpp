@@ -22,8 +22,8 @@ class MoeCteWorkload final : public Workload {
          "name or number (bwmm list variants); default: shard_on_i_mx, or the first that fits the "
          "model",
          &request_.variant},
-        {"--tokens", "tokens of the layer", &request_.tokens},
-        {"--block-size", "rows of a block", &request_.block_size},
+        Count("--tokens", "tokens of the layer", request_.tokens),
+        Count("--block-size", "rows of a block", request_.block_size),
         InputFile("--routing", "CSV file: token,slot,expert,weight", request_.routing),
         {"--check", "double-precision reference: auto, on, worst_case, off", &request_.check},
         OutputTensor("--output", "write the result (.npy, .safetensors)", request_.output,
@@ -76,13 +76,13 @@ Facts MoeCteWorkload::facts() const {
            shape.hidden_padded, shape.intermediate_padded, 100 * shape.padding_fraction(),
            job_->rows(), std::int64_t{layout.blocks} * layout.block_size)},
       {"blocks", fmt::format("{} of {} rows, {} live; {} tokens, routing {}", layout.blocks,
-                             layout.block_size, job_->live_blocks(), options_.tokens,
+                             layout.block_size, layout.live_blocks, options_.tokens,
                              request_.routing.empty() ? fmt::format("seeded ({})", options_.seed)
                                                       : request_.routing)},
       {"variant", variant}};
   facts.useful_multiply_adds = job_->UsefulWork();
   facts.blocks = BlockReport{.blocks = layout.blocks,
-                             .live_blocks = job_->live_blocks(),
+                             .live_blocks = layout.live_blocks,
                              .block_size = layout.block_size,
                              .rows = job_->rows()};
   if (!request_.routing.empty())

@@ -2,7 +2,7 @@
 // and what a run reads and writes all come from the list.
 #pragma once
 
-#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <variant>
@@ -26,7 +26,15 @@ struct Option {
   std::variant<int*, double*, std::string*, bool*> field;
   Kind kind = Kind::kValue;
   std::string tensor = {};  // kOutputTensor: the name of one of the workload's outputs
+  // The smallest integer an int* takes; what the workload refuses itself, by its own limits, it
+  // need not say here.
+  int least = std::numeric_limits<int>::min();
 };
+
+// An integer from 1.
+inline Option Count(std::string name, std::string help, int& field) {
+  return {std::move(name), std::move(help), &field, Option::Kind::kValue, {}, 1};
+}
 
 inline Option InputFile(std::string name, std::string help, std::string& field) {
   return {std::move(name), std::move(help), &field, Option::Kind::kInputFile};

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/moe_cte/psum_depth.h"
+#include "kernels/lang/core.h"
 
 namespace bwmm::workloads {
 namespace {
@@ -72,7 +72,7 @@ std::string WhatWouldFit(const LayerJobOptions& options, const isa::Limits& limi
   });
   if (intermediate)
     ways.push_back(fmt::format("intermediate up to {}", *intermediate));
-  for (isa::Limits wider = limits; ways.empty() && ++wider.psum_banks <= kernels::kPsumBanks;) {
+  for (isa::Limits wider = limits; ways.empty() && ++wider.psum_banks <= lang::Core::kPsumBanks;) {
     if (FitOf(base, wider) == Fit::kFits)
       ways.push_back(fmt::format("machine.psum.banks={}", wider.psum_banks));
   }

@@ -10,6 +10,7 @@
 // read by address.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -90,6 +91,8 @@ struct Dma {
 class Core {
  public:
   explicit Core(isa::Sink& sink);
+  // Its memories as `other` has filled them; what it emits goes to `sink`.
+  Core(isa::Sink& sink, const Core& other) : sink_(sink), sbuf_(other.sbuf_), psum_(other.psum_) {}
 
   int program_id() const { return sink_.core(); }
   int num_programs() const { return sink_.limits().cores; }
@@ -105,6 +108,12 @@ class Core {
   RotatingTile RotatingPsum(const std::string& name, int count, DType dtype, int partitions,
                             std::initializer_list<std::int64_t> dims);
   std::int64_t free_sbuf_bytes() const { return sbuf_.free_bytes(); }
+  // How often a PSUM buffer rotates: kernels are laid out for 8 banks, and another number of banks
+  // scales every depth, so that few banks cost overlap and many gain it.
+  static constexpr int kPsumBanks = 8;
+  int psum_depth(int at_eight_banks) const {
+    return std::max(1, at_eight_banks * limits().psum_banks / kPsumBanks);
+  }
 
   // TensorEngine
   // dst [M, N] = stationary [K, M]^T moving [K, N]

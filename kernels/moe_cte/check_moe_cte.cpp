@@ -135,8 +135,7 @@ class Checker {
   }
 
   void IShard() const {
-    const bool hybrid = Is(Variant::shard_on_i_hybrid) || Is(Variant::shard_on_i_mx_hybrid);
-    if (hybrid) {
+    if (IsHybrid(spec_.implementation)) {
       Require(args_.conditions.has_value(), "conditions are missing");
       Shape(*args_.conditions, {args_.blocks() + 1});
       const auto& given = spec_.shard_on_I ? spec_.shard_on_I->num_static_block : std::nullopt;

@@ -18,23 +18,18 @@ CrossCoreRows::CrossCoreRows(lang::Core& nki, const MoeCteArgs& args, const Bloc
       tokens_(tokens),
       options_(options),
       owned_(tokens.tiles() / nki.num_programs()),
-      chunks_(args.hidden() / kChunk) {
-  const std::int64_t h = args.hidden();
-  partial_ = nki.RotatingSbuf("partial_rows", tokens.tiles(), DType::kBf16, 128, {h});
-  if (nki.num_programs() > 1)
-    received_ = nki.RotatingSbuf("received_rows", owned_ * (nki.num_programs() - 1), DType::kBf16,
-                                 128, {h});
-  if (options.checkpoint != nullptr)
-    checkpoint_ = nki.RotatingSbuf("down_checkpoint", 4, DType::kBf16, 128, {kChunk});
-  if (!args.is_tensor_update_accumulating)
-    return;
-  old_ = nki.RotatingSbuf("old_rows", owned_, DType::kBf16, 128, {h});
-  // Skipped rows keep what is there; it must be a number.
-  if (args.skip_dma.skip_token) {
-    for (int t = 0; t < owned_; ++t)
-      nki.memset(old_[t], 0.0f);
-  }
-}
+      chunks_(args.hidden() / kChunk),
+      partial_(
+          nki.RotatingSbuf("partial_rows", tokens.tiles(), DType::kBf16, 128, {args.hidden()})),
+      received_(nki.num_programs() > 1
+                    ? nki.RotatingSbuf("received_rows", owned_ * (nki.num_programs() - 1),
+                                       DType::kBf16, 128, {args.hidden()})
+                    : lang::RotatingTile()),
+      checkpoint_(options.checkpoint != nullptr
+                      ? nki.RotatingSbuf("down_checkpoint", 4, DType::kBf16, 128, {kChunk})
+                      : lang::RotatingTile()),
+      output_(nki, args, tokens, args.output.At(), owned_,
+              {.rounding = options.rounding, .affinity_on_I = options.affinity_on_I}) {}
 
 const View& CrossCoreRows::SumsOf(int t, int core) const {
   if (core == nki_.program_id())
@@ -48,15 +43,12 @@ const View& CrossCoreRows::Row(int t) const {
 }
 
 void CrossCoreRows::Exchange(std::int64_t n, const std::optional<View>& bias) {
-  const View output = args_.output.At();
   for (int t = 0; t < owned_; ++t) {
     for (int peer = 0; peer < nki_.num_programs(); ++peer) {
       if (peer != nki_.program_id())
         nki_.sendrecv(SumsOf(t, peer), partial_[TileOf(t, peer)], peer);
     }
-    if (args_.is_tensor_update_accumulating)
-      nki_.dma_copy(old_[t], output,
-                    {.gather = output.RowsAt(tokens_.ids(n, Mine(t)), tokens_.oob())});
+    output_.Fetch(n, Mine(t));
   }
   pending_ = n;
   bias_ = bias;
@@ -70,7 +62,6 @@ void CrossCoreRows::Step(std::int64_t count) {
 
 void CrossCoreRows::StepChunk(int t, std::int64_t h) {
   const View row = Row(t).Slice(1, h, kChunk);
-  const View affinity = tokens_.affinity(*pending_, Mine(t));
   View value = row;
   // A checkpoint is stored from a buffer of its own: the row changes at once.
   if (options_.checkpoint != nullptr)
@@ -89,42 +80,21 @@ void CrossCoreRows::StepChunk(int t, std::int64_t h) {
   if (bias_) {
     const View bias = bias_->Slice(1, h, kChunk);
     if (options_.affinity_on_I)
-      nki_.scalar_tensor_tensor(row, bias, AluOp::kMultiply, affinity, AluOp::kAdd, value);
+      nki_.scalar_tensor_tensor(row, bias, AluOp::kMultiply, tokens_.affinity(*pending_, Mine(t)),
+                                AluOp::kAdd, value);
     else
       nki_.tensor_tensor(row, value, AluOp::kAdd, bias);
     value = row;
   }
-  Accumulate(row, value, args_.is_tensor_update_accumulating ? old_[t].Slice(1, h, kChunk) : View(),
-             affinity);
-}
-
-void CrossCoreRows::Accumulate(const View& row, const View& value, const View& old,
-                               const View& affinity) {
-  const bool scale = !options_.affinity_on_I &&
-                     args_.expert_affinities_scaling_mode == AffinityScalingMode::kPostScale;
-  const bool accumulate = args_.is_tensor_update_accumulating;
-  if (scale && accumulate && options_.rounding == Rounding::kFused) {
-    nki_.scalar_tensor_tensor(row, value, AluOp::kMultiply, affinity, AluOp::kAdd, old);
-  } else if (scale) {
-    nki_.tensor_scalar(row, value, AluOp::kMultiply, affinity);
-    if (accumulate)
-      nki_.tensor_tensor(row, row, AluOp::kAdd, old);
-  } else if (accumulate) {
-    nki_.tensor_tensor(row, value, AluOp::kAdd, old);
-  } else if (options_.checkpoint != nullptr && !bias_) {
-    nki_.tensor_copy(row, value);
-  }
+  output_.Finish(*pending_, Mine(t), h, row, value);
 }
 
 void CrossCoreRows::Finish(bool last) {
   if (!pending_)
     return;
   Step(steps());
-  const View output = args_.output.At();
-  for (int t = 0; t < owned_; ++t) {
-    nki_.dma_copy(output, Row(t),
-                  {.scatter = output.RowsAt(tokens_.ids(*pending_, Mine(t)), tokens_.oob())});
-  }
+  for (int t = 0; t < owned_; ++t)
+    output_.Store(*pending_, Mine(t), Row(t));
   if (!last)
     nki_.core_barrier(args_.output);
   pending_.reset();

@@ -4,8 +4,7 @@
 //   s = core 0's + core 1's + ..               bf16; the checkpoint of the down projection
 //   out[ids] = out[ids] + p * (s + bias)       this core's share
 //
-// Rounding: s and s + bias to bf16; then p * x + old in one fp32 operation (Rounding::kFused) or
-// p * x to bf16 and the sum to bf16 (kStepwise, the MX variants).
+// s and s + bias are rounded to bf16; p * x + old is OutputRows::Finish.
 //
 // Each core owns an equal share of a block's tiles, so every row is summed once and the bias is
 // added once, after the sum. A token may be owned by different cores in different blocks: the
@@ -20,10 +19,9 @@
 #include "kernels/lang/core.h"
 #include "kernels/moe_cte/block_tokens.h"
 #include "kernels/moe_cte/moe_cte.h"
+#include "kernels/moe_cte/output_rows.h"
 
 namespace bwmm::kernels {
-
-enum class Rounding { kStepwise, kFused };
 
 class CrossCoreRows {
  public:
@@ -58,8 +56,6 @@ class CrossCoreRows {
   // Where the result of tile t is made, in place of sums.
   const lang::View& Row(int t) const;
   void StepChunk(int t, std::int64_t h);
-  void Accumulate(const lang::View& row, const lang::View& value, const lang::View& old,
-                  const lang::View& affinity);
 
   lang::Core& nki_;
   const MoeCteArgs& args_;
@@ -67,7 +63,8 @@ class CrossCoreRows {
   Options options_;
   int owned_;            // 128-row tiles of a block that end on this core
   std::int64_t chunks_;  // of one row tile
-  lang::RotatingTile partial_, received_, old_, checkpoint_;
+  lang::RotatingTile partial_, received_, checkpoint_;
+  OutputRows output_;
   std::optional<std::int64_t> pending_;  // the block exchanged and not finished
   std::optional<lang::View> bias_;
   std::int64_t step_ = 0;

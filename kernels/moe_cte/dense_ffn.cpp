@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/moe_cte/psum_depth.h"
-
 namespace bwmm::kernels {
 
 using lang::AluOp;
@@ -29,20 +27,23 @@ DenseFfn::DenseFfn(lang::Core& nki, const MoeCteArgs& args, BlockTokens& tokens,
               options.checkpoint != nullptr) {
   const std::int64_t b = args.block_size;
   const std::int64_t columns = std::min(b, kBank);
-  gate_psum_ =
-      nki.RotatingPsum("gate_psum", PsumDepth(nki.limits(), 2), DType::kFp32, 128, {columns});
-  up_psum_ = nki.RotatingPsum("up_psum", PsumDepth(nki.limits(), 2), DType::kFp32, 128, {columns});
+  gate_psum_ = nki.RotatingPsum("gate_psum", nki.psum_depth(2), DType::kFp32, 128, {columns});
+  up_psum_ = nki.RotatingPsum("up_psum", nki.psum_depth(2), DType::kFp32, 128, {columns});
   // Transposes have two of eight banks, gate and up four, or two where a bank holds two tiles.
-  const int down_depth = PsumDepth(nki.limits(), columns <= kBank / 2 ? 4 : 2);
+  const int down_depth = nki.psum_depth(columns <= kBank / 2 ? 4 : 2);
   down_psum_ = nki.RotatingPsum("down_psum", down_depth, DType::kFp32, 128, {kChunk});
   if (options.affinity_on_I) {
     affinity_columns_ = nki.RotatingSbuf("affinity_bf16", 1, DType::kBf16, 128, {b / kTile});
     affinity_row_ = nki.RotatingSbuf("affinity_row", 1, DType::kBf16, 128, {b});
   }
   inter_ = nki.RotatingSbuf("intermediate", 1, DType::kBf16, 128, {(count + kTile - 1) / kTile, b});
-  if (!DenseWeights::FitsWhole(nki, args, count))
-    sums_ = nki.RotatingSbuf("down_sums", 1, DType::kFp32, 128, {b / kTile, args.hidden()});
-  weights_.emplace(nki, args, first, count);
+  const DenseWeights::Chunks whole = DenseWeights::Whole(args, count);
+  if (DenseWeights::Fit(nki, args, first, count, whole)) {
+    weights_.emplace(nki, args, first, count, whole);
+    return;
+  }
+  sums_ = nki.RotatingSbuf("down_sums", 1, DType::kFp32, 128, {b / kTile, args.hidden()});
+  weights_.emplace(nki, args, first, count, DenseWeights::LargestThatFit(nki, args, first, count));
 }
 
 void DenseFfn::LoadRows(std::int64_t turn, const BlockIndex& block) {

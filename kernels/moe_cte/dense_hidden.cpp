@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/moe_cte/psum_depth.h"
-
 namespace bwmm::kernels {
 
 using lang::AluOp;
@@ -22,8 +20,8 @@ DenseHidden::DenseHidden(lang::Core& nki, const MoeCteArgs& args, const BlockTok
     : nki_(nki), args_(args), tokens_(tokens), tiles_(args.hidden() / kTile) {
   rows_ =
       nki.RotatingSbuf("hidden_rows", depth * tokens.tiles(), DType::kBf16, 128, {args.hidden()});
-  psum_ = nki.RotatingPsum("transposed", PsumDepth(nki.limits(), 2), DType::kBf16, 128,
-                           {kTilesPerBank, kTile});
+  psum_ =
+      nki.RotatingPsum("transposed", nki.psum_depth(2), DType::kBf16, 128, {kTilesPerBank, kTile});
   transposed_ = nki.RotatingSbuf("hidden_t", depth, DType::kBf16, 128, {tiles_, args.block_size});
   // Skipped rows keep what is there; it must be a number.
   if (args.skip_dma.skip_token) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/lang/fits.h"
+
 namespace bwmm::kernels {
 
 using lang::View;
@@ -12,51 +14,38 @@ constexpr std::int64_t kTile = 128;
 constexpr auto kSkip = isa::OutOfBounds::kSkip;
 // The rows of turn n + 1 are loaded while those of turn n - 1 may still be added to the output.
 constexpr int kRowDepth = 3;
-// Left for small tiles of control data.
-constexpr std::int64_t kReserveBytes = 8192;
 
 }  // namespace
 
-std::int64_t DenseWeights::RowBytes(const MoeCteArgs& args) {
-  return kRowDepth * args.hidden() * ((args.down_bias ? 2 : 0) + (args.down_proj_scale ? 4 : 0)) +
-         2 * kRowDepth * 64;
+bool DenseWeights::Fit(const lang::Core& nki, const MoeCteArgs& args, std::int64_t first,
+                       std::int64_t count, const Chunks& chunks) {
+  return lang::Fits(nki,
+                    [&](lang::Core& trial) { DenseWeights(trial, args, first, count, chunks); });
 }
 
-// Skipping the weights of a repeated expert needs them in the same buffer: depth 1.
-bool DenseWeights::FitsWhole(const lang::Core& nki, const MoeCteArgs& args, std::int64_t count) {
-  return RowBytes(args) + WholeDepth(args) * ChunkBytes(args, count) <= nki.free_sbuf_bytes();
+DenseWeights::Chunks DenseWeights::LargestThatFit(const lang::Core& nki, const MoeCteArgs& args,
+                                                  std::int64_t first, std::int64_t count) {
+  Chunks chunks{.columns = count};
+  while (chunks.columns > kTile && !Fit(nki, args, first, count, chunks))
+    chunks.columns = (chunks.columns - 1) / kTile * kTile;
+  return chunks;
 }
 
 DenseWeights::DenseWeights(lang::Core& nki, const MoeCteArgs& args, std::int64_t first,
-                           std::int64_t count)
-    : nki_(nki), args_(args), first_(first), count_(count), chunk_(count) {
+                           std::int64_t count, const Chunks& chunks)
+    : nki_(nki), args_(args), first_(first), count_(count), chunk_(chunks.columns) {
   const std::int64_t h = args.hidden();
-  int depth = WholeDepth(args);
-  if (!FitsWhole(nki, args, count)) {
-    depth = 2;
-    const std::int64_t room = nki.free_sbuf_bytes() - RowBytes(args);
-    while (chunk_ > kTile && depth * ChunkBytes(args, chunk_) > room)
-      chunk_ = (chunk_ - 1) / kTile * kTile;
-  }
   if (args.down_bias)
     down_bias_ = nki.RotatingSbuf("down_bias", kRowDepth, DType::kBf16, 128, {h});
   if (args.down_proj_scale)
     down_scale_ = nki.RotatingSbuf("down_scale", kRowDepth, DType::kFp32, 128, {h});
   const DType type = args.gate_up_proj_weight.dtype;
-  gate_up_ = nki.RotatingSbuf("gate_up_weight", depth, type, 128, {h / kTile, 2, chunk_});
-  down_ = nki.RotatingSbuf("down_weight", depth, type, 128, {chunk_tiles(), h});
+  gate_up_ = nki.RotatingSbuf("gate_up_weight", chunks.depth, type, 128, {h / kTile, 2, chunk_});
+  down_ = nki.RotatingSbuf("down_weight", chunks.depth, type, 128, {chunk_tiles(), h});
   if (args.gate_and_up_bias)
-    bias_ = nki.RotatingSbuf("gate_up_bias", depth, DType::kFp32, 128, {2, chunk_tiles()});
+    bias_ = nki.RotatingSbuf("gate_up_bias", chunks.depth, DType::kFp32, 128, {2, chunk_tiles()});
   if (args.gate_up_proj_scale)
-    scale_ = nki.RotatingSbuf("gate_up_scale", depth, DType::kFp32, 128, {2, chunk_tiles()});
-}
-
-std::int64_t DenseWeights::ChunkBytes(const MoeCteArgs& args, std::int64_t columns) {
-  const std::int64_t tiles = (columns + kTile - 1) / kTile;
-  const std::int64_t h = args.hidden();
-  const std::int64_t element = SizeOf(args.gate_up_proj_weight.dtype);
-  const std::int64_t granules = 4 * 64;  // what rounding each buffer up may take
-  return (h / kTile * 2 * columns + tiles * h) * element + 2 * 2 * tiles * 4 + granules;
+    scale_ = nki.RotatingSbuf("gate_up_scale", chunks.depth, DType::kFp32, 128, {2, chunk_tiles()});
 }
 
 std::int64_t DenseWeights::Columns(std::int64_t c) const {

@@ -17,11 +17,24 @@ namespace bwmm::kernels {
 
 class DenseWeights {
  public:
-  // Takes what SBUF has left: allocate everything else before.
-  DenseWeights(lang::Core& nki, const MoeCteArgs& args, std::int64_t first, std::int64_t count);
+  // Columns in the buffers at once, and how often the buffers rotate.
+  struct Chunks {
+    std::int64_t columns = 0;
+    int depth = 2;
+  };
+  // All at once. Skipping the weights of a repeated expert needs them in the same buffer: depth 1.
+  static Chunks Whole(const MoeCteArgs& args, std::int64_t count) {
+    return {.columns = count, .depth = args.skip_dma.skip_weight ? 1 : 2};
+  }
+  static bool Fit(const lang::Core& nki, const MoeCteArgs& args, std::int64_t first,
+                  std::int64_t count, const Chunks& chunks);
+  // The largest in what SBUF has left: allocate everything else before. The least may still not
+  // fit: its allocation then says so.
+  static Chunks LargestThatFit(const lang::Core& nki, const MoeCteArgs& args, std::int64_t first,
+                               std::int64_t count);
 
-  // All of I fits, as deep as it should be.
-  static bool FitsWhole(const lang::Core& nki, const MoeCteArgs& args, std::int64_t count);
+  DenseWeights(lang::Core& nki, const MoeCteArgs& args, std::int64_t first, std::int64_t count,
+               const Chunks& chunks);
 
   // Step s is chunk s % chunks() of turn s / chunks(). Its buffer was last used by step s -
   // depth().
@@ -52,9 +65,6 @@ class DenseWeights {
  private:
   std::int64_t ChunkOf(std::int64_t step) const { return step % chunks(); }
   std::int64_t Columns(std::int64_t c) const;
-  static std::int64_t ChunkBytes(const MoeCteArgs& args, std::int64_t columns);
-  static std::int64_t RowBytes(const MoeCteArgs& args);
-  static int WholeDepth(const MoeCteArgs& args) { return args.skip_dma.skip_weight ? 1 : 2; }
   // One value per partition for each tile of the step's chunk, from a [E, 2, I] tensor.
   void LoadPerChannel(const lang::RotatingTile& tiles, const lang::HbmTensor& tensor,
                       std::int64_t step, const lang::View& expert);

@@ -99,21 +99,21 @@ double RoundToBf16(double value) {
   return OrInf(RoundTo(value, 7, -126));
 }
 
-int BlockExponent(double amax, bool ocp_rule) {
+int ScaleExponent(double amax, bool ocp_rule) {
   if (amax == 0)
     return -127;
   return std::clamp(std::ilogb(amax) - (ocp_rule ? 8 : 7), -127, 127);
 }
 
-double HalfStepE4M3Fn(double magnitude, int block_exponent) {
+double HalfStepE4M3Fn(double magnitude, int scale_exponent) {
   constexpr int kMinNormal = -6;
   constexpr int kMantissaBits = 3;
-  const int lowest = kMinNormal + block_exponent;
+  const int lowest = kMinNormal + scale_exponent;
   const int exponent = magnitude > 0 ? std::max(std::ilogb(magnitude), lowest) : lowest;
   return std::ldexp(1.0, exponent - kMantissaBits - 1);
 }
 
-void QuantizeBlock(std::array<double, 32>& values, bool ocp_rule) {
+void QuantizeGroup(std::span<double, kGroupElements> values, bool ocp_rule) {
   double amax = 0;
   bool finite = true;
   for (const double value : values) {
@@ -121,10 +121,10 @@ void QuantizeBlock(std::array<double, 32>& values, bool ocp_rule) {
     amax = std::max(amax, std::abs(value));
   }
   if (!finite) {
-    values.fill(kNan);
+    std::ranges::fill(values, kNan);
     return;
   }
-  const int exponent = BlockExponent(amax, ocp_rule);
+  const int exponent = ScaleExponent(amax, ocp_rule);
   for (double& value : values) {
     const double code = RoundTo(std::ldexp(value, -exponent), 3, -6);
     value = std::ldexp(std::clamp(code, -448.0, 448.0), exponent);

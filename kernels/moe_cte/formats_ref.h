@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace bwmm::reference {
 
@@ -23,14 +24,18 @@ double RoundTo(double value, int mantissa_bits, int min_exponent);
 double RoundToFp32(double value);
 double RoundToBf16(double value);
 
-// Exponent of the E8M0 scale of a block whose largest magnitude is `amax` (finite): x2 rule or OCP
+// Elements under one scale.
+inline constexpr int kGroupElements = 32;
+
+// Exponent of the E8M0 scale of a group whose largest magnitude is `amax` (finite): x2 rule or OCP
 // floor, for e4m3fn elements.
-int BlockExponent(double amax, bool ocp_rule);
+int ScaleExponent(double amax, bool ocp_rule);
 
-// Half the distance of neighbouring e4m3fn values around `magnitude` in units of 2^block_exponent.
-double HalfStepE4M3Fn(double magnitude, int block_exponent);
+// Half the distance of neighbouring e4m3fn values around `magnitude` in units of 2^scale_exponent.
+double HalfStepE4M3Fn(double magnitude, int scale_exponent);
 
-// Replaces 32 values by what they are after quantisation to e4m3fn; all NaN if one is not finite.
-void QuantizeBlock(std::array<double, 32>& values, bool ocp_rule);
+// Replaces the values of a scale group by what they are after quantisation to e4m3fn; all NaN if
+// one is not finite.
+void QuantizeGroup(std::span<double, kGroupElements> values, bool ocp_rule);
 
 }  // namespace bwmm::reference

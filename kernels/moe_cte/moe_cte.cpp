@@ -1,6 +1,6 @@
 #include "kernels/moe_cte/moe_cte.h"
 
-#include "kernels/moe_cte/mx_carriers.h"
+#include "kernels/moe_cte/mx_weights.h"
 
 namespace bwmm::kernels {
 
@@ -11,18 +11,15 @@ void MoeCte(isa::Sink& sink, const MoECTESpec& spec, const MoeCteArgs& given) {
   switch (spec.implementation) {
     case MoECTEImplementation::shard_on_block:
       return BwmmShardOnBlock(nki, spec, args);
-    case MoECTEImplementation::shard_on_i:
-      return BwmmShardOnI(nki, spec, args);
-    case MoECTEImplementation::shard_on_i_hybrid:
-      return BwmmShardOnIHybrid(nki, spec, args);
-    case MoECTEImplementation::shard_on_i_dropping:
-      return BwmmShardOnIDropping(nki, spec, args);
     case MoECTEImplementation::shard_on_block_mx:
       return BwmmShardOnBlockMx(nki, spec, args);
+    case MoECTEImplementation::shard_on_i:
+    case MoECTEImplementation::shard_on_i_hybrid:
+    case MoECTEImplementation::shard_on_i_dropping:
+      return BwmmShardOnI(nki, spec, args);
     case MoECTEImplementation::shard_on_i_mx:
-      return BwmmShardOnIMx(nki, spec, args);
     case MoECTEImplementation::shard_on_i_mx_hybrid:
-      return BwmmShardOnIMxHybrid(nki, spec, args);
+      return BwmmShardOnIMx(nki, spec, args);
   }
 }
 

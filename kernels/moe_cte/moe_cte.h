@@ -23,7 +23,7 @@ struct ClampLimits {
 struct MoeCteArgs {
   lang::HbmTensor hidden_states;             // [T + 1, H] bf16
   lang::HbmTensor expert_affinities_masked;  // [(T + 1) * E]; fp32 for MX, bf16 otherwise
-  // MX weights may come in integer carriers; see mx_carriers.h.
+  // MX weights may come in integer carriers; see mx_weights.h.
   lang::HbmTensor gate_up_proj_weight;   // [E, H, 2, I]; MX: [E, 128, 2, H/512, I] x4
   lang::HbmTensor down_proj_weight;      // [E, I, H];    MX: [E, 128, I/512, H] x4
   lang::HbmTensor token_position_to_id;  // [N * B] int32, padding T (skip_token: -1)
@@ -71,13 +71,10 @@ void CheckMoeCte(const MoECTESpec& spec, const MoeCteArgs& args, const isa::Limi
 // The program of one core. Calls CheckMoeCte first.
 void MoeCte(isa::Sink& sink, const MoECTESpec& spec, const MoeCteArgs& args);
 
-// The variants' entry points.
+// The kernels behind it: of block-shard and of all I-shard variants, and their MX ones.
 void BwmmShardOnBlock(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
-void BwmmShardOnI(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
-void BwmmShardOnIHybrid(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
-void BwmmShardOnIDropping(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
 void BwmmShardOnBlockMx(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
+void BwmmShardOnI(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
 void BwmmShardOnIMx(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
-void BwmmShardOnIMxHybrid(lang::Core& nki, const MoECTESpec& spec, const MoeCteArgs& args);
 
 }  // namespace bwmm::kernels

@@ -19,6 +19,10 @@ namespace bwmm::reference {
 
 enum class Weights { kBf16, kFp8E4M3Fn, kMxE2M1, kMxE4M3Fn, kMxE5M2 };
 
+constexpr bool IsMx(Weights weights) {
+  return weights != Weights::kBf16 && weights != Weights::kFp8E4M3Fn;
+}
+
 enum class Function { kIdentity, kSilu, kSwish, kGelu, kGeluTanh, kReluSquared, kSigmoid, kExp };
 
 // Where the affinity multiplies: nowhere, after the down projection, or on the hidden row (rounded

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/moe_cte/psum_depth.h"
-
 namespace bwmm::kernels {
 
 using lang::AluOp;
@@ -41,8 +39,8 @@ MxHidden::MxHidden(lang::Core& nki, const MoeCteArgs& args, const BlockTokens& t
     for (int i = 0; i < gather_depth; ++i)
       nki.memset(affinity_[i], 0.0f);
   }
-  transposed_ = nki.RotatingPsum("transposed", PsumDepth(nki.limits(), 2), DType::kBf16, 128,
-                                 {kTilesPerBank, 128});
+  transposed_ =
+      nki.RotatingPsum("transposed", nki.psum_depth(2), DType::kBf16, 128, {kTilesPerBank, 128});
   lanes_ =
       nki.RotatingSbuf("hidden_lanes", 2, DType::kBf16, 128, {tiles_, kGroupTokens, kQuarters});
   words_ = nki.RotatingSbuf("hidden_x4", quantized_depth, DType::kFp8E4M3FnX4, 128,

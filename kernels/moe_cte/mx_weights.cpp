@@ -1,5 +1,7 @@
 #include "kernels/moe_cte/mx_weights.h"
 
+#include "model/support/sim_error.h"
+
 namespace bwmm::kernels {
 
 using lang::AluOp;
@@ -11,14 +13,50 @@ namespace {
 constexpr int kScaleRows = 16;  // per expert: 128 partitions / 8
 constexpr int kLanes = 4;
 
-}  // namespace
-
-std::int64_t MxWeights::GateUpBytes(const MoeCteArgs& args, std::int64_t tiles) {
-  return 2 * args.hidden() * tiles * (SizeOf(args.gate_up_proj_weight.dtype) + 1);
+DType CarriedType(const lang::HbmTensor& weight, const std::optional<DType>& weight_dtype) {
+  switch (weight.dtype) {
+    case DType::kUint16:
+    case DType::kInt16:
+      return DType::kFp4E2M1FnX4;
+    case DType::kUint32:
+    case DType::kInt32:
+      return weight_dtype.value_or(DType::kFp8E4M3FnX4);
+    default:
+      return weight.dtype;
+  }
 }
 
-std::int64_t MxWeights::DownBytes(const MoeCteArgs& args, std::int64_t tiles) {
-  return tiles * args.hidden() * (SizeOf(args.down_proj_weight.dtype) + 1);
+}  // namespace
+
+MxShare WholeShare(const MoeCteArgs& args) {
+  MxShare share{.tiles = args.intermediate() / 512};
+  // Clamps can make something of a padded zero, which then counts in the scale of its block.
+  const ClampLimits& clamp = args.clamp;
+  const bool stays_zero = clamp.up_lower.value_or(0) <= 0 && clamp.up_upper.value_or(0) >= 0;
+  if (args.used_intermediate && stays_zero)
+    share.sub_tiles = (*args.used_intermediate + 127) / 128;
+  return share;
+}
+
+MxShare HalfShare(const MoeCteArgs& args, int core) {
+  const std::int64_t all = args.intermediate() / 512;
+  const std::int64_t half = (all + 1) / 2;
+  return core == 0 ? MxShare{.tiles = half} : MxShare{.first = half, .tiles = all - half};
+}
+
+MoeCteArgs WithMxWeights(const MoeCteArgs& args) {
+  const auto& wanted = args.weight_dtype;
+  if (wanted && *wanted != DType::kFp8E4M3FnX4 && *wanted != DType::kFp8E5M2X4)
+    throw SimError("weight_dtype {}, allowed float8_e4m3fn_x4, float8_e5m2_x4", NameOf(*wanted));
+  MoeCteArgs result = args;
+  const DType type = CarriedType(args.gate_up_proj_weight, wanted);
+  for (lang::HbmTensor* weight : {&result.gate_up_proj_weight, &result.down_proj_weight}) {
+    if (SizeOf(weight->dtype) != SizeOf(type))
+      throw SimError("tensor {} is {}, allowed a carrier as wide as {}", weight->name,
+                     NameOf(weight->dtype), NameOf(type));
+    weight->dtype = type;
+  }
+  return result;
 }
 
 MxWeights::MxWeights(lang::Core& nki, const MoeCteArgs& args, const MxShare& share,

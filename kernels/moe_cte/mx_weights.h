@@ -4,15 +4,42 @@
 // The expert is a value on the device. Words come by a DMA whose source address it offsets; E8M0
 // scales, folded as 16 rows per expert in HBM, come by a gather into the quadrant layout: lane
 // 32q + j (j < 4) reads row 16e + 4q + j, all other lanes are -1, out of bounds, and skipped.
+//
+// Frameworks without x4 types pass packed words as integers, and the kernel looks at the same bytes
+// as x4 words; nothing is copied:
+//
+//   uint16, int16 --> float4_e2m1fn_x4
+//   uint32, int32 --> float8_e4m3fn_x4, or float8_e5m2_x4 if weight_dtype says so
+//
+// The down weights are seen as the type of the gate/up weights, as nkilib's moe_cte does.
 #pragma once
 
 #include <optional>
 
 #include "kernels/lang/core.h"
 #include "kernels/moe_cte/moe_cte.h"
-#include "kernels/moe_cte/mx_plan.h"
 
 namespace bwmm::kernels {
+
+// A core's part of I: tiles of 512, of which the first sub-tiles of 128 are not padding.
+//
+//   I = 704   | 0 .. 511                      | 512 .. 1023                   |
+//   sub-tiles | lane 0, lane 1, lane 2, lane 3 | lane 0, lane 1, (zeros, zeros) |
+struct MxShare {
+  std::int64_t first = 0, tiles = 0;
+  std::int64_t sub_tiles = 4 * tiles;
+
+  bool padded() const { return sub_tiles < 4 * tiles; }
+};
+// All of I on one core.
+MxShare WholeShare(const MoeCteArgs& args);
+// One of two cores' tiles; of an odd number core 0 has one more. Padding is at the end of core 1's,
+// which has no more to do than core 0 anyway: it counts as used.
+MxShare HalfShare(const MoeCteArgs& args, int core);
+
+// The arguments with weights in integer carriers seen as x4 words. SimError for a carrier of
+// another width and for a weight_dtype that is no fp8 x4 type.
+MoeCteArgs WithMxWeights(const MoeCteArgs& args);
 
 class MxWeights {
  public:
@@ -37,10 +64,6 @@ class MxWeights {
 
   const MxShare& share() const { return share_; }
   std::int64_t tiles() const { return share_.tiles; }
-
-  // SBUF bytes per partition of one block's words and scales.
-  static std::int64_t GateUpBytes(const MoeCteArgs& args, std::int64_t tiles);
-  static std::int64_t DownBytes(const MoeCteArgs& args, std::int64_t tiles);
 
  private:
   // The quadrant index vector of an expert's scale rows.

@@ -1,9 +1,11 @@
 #include "kernels/moe_cte/output_rows.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace bwmm::kernels {
 
+using lang::AluOp;
 using lang::Tile;
 using lang::View;
 
@@ -11,7 +13,87 @@ namespace {
 
 constexpr std::int64_t kRows = 128;
 
+bool SamePlace(const isa::Operand& a, const isa::Operand& b) {
+  return a.memory == b.memory && a.offset == b.offset;
+}
+
 }  // namespace
+
+OutputRows::OutputRows(lang::Core& nki, const MoeCteArgs& args, const BlockTokens& tokens,
+                       View plane, int tiles, const Options& options)
+    : nki_(nki),
+      args_(args),
+      tokens_(tokens),
+      plane_(std::move(plane)),
+      fused_(options.rounding == Rounding::kFused),
+      scale_(!options.affinity_on_I &&
+             args.expert_affinities_scaling_mode == AffinityScalingMode::kPostScale),
+      accumulate_(args.is_tensor_update_accumulating) {
+  if (!accumulate_)
+    return;
+  old_ = nki.RotatingSbuf("old_rows", tiles, DType::kBf16, kRows, {args.hidden()});
+  // Skipped rows keep what is there; it must be a number.
+  if (args.skip_dma.skip_token) {
+    for (int t = 0; t < tiles; ++t)
+      nki.memset(old_[t], 0.0f);
+  }
+}
+
+void OutputRows::Fetch(std::int64_t turn, int t) {
+  if (accumulate_)
+    nki_.dma_copy(old_[t], plane_, {.gather = plane_.RowsAt(tokens_.ids(turn, t), tokens_.oob())});
+}
+
+void OutputRows::Finish(std::int64_t turn, int t, std::int64_t h, const View& row,
+                        const View& value) {
+  const View affinity = tokens_.affinity(turn, t);
+  const View old = accumulate_ ? old_[t].Slice(1, h, row.free_size()) : View();
+  if (scale_ && accumulate_ && fused_) {
+    nki_.scalar_tensor_tensor(row, value, AluOp::kMultiply, affinity, AluOp::kAdd, old);
+  } else if (scale_) {
+    nki_.tensor_scalar(row, value, AluOp::kMultiply, affinity);
+    if (accumulate_)
+      nki_.tensor_tensor(row, row, AluOp::kAdd, old);
+  } else if (accumulate_) {
+    nki_.tensor_tensor(row, value, AluOp::kAdd, old);
+  } else if (!SamePlace(row, value)) {
+    nki_.tensor_copy(row, value);
+  }
+}
+
+void OutputRows::Store(std::int64_t turn, int t, const View& rows) {
+  nki_.dma_copy(plane_, rows, {.scatter = plane_.RowsAt(tokens_.ids(turn, t), tokens_.oob())});
+}
+
+PlaneRows::PlaneRows(lang::Core& nki, const MoeCteArgs& args, const BlockTokens& tokens,
+                     const View& plane, Rounding rounding)
+    : nki_(nki),
+      tiles_(tokens.tiles()),
+      stepwise_(rounding == Rounding::kStepwise),
+      new_(nki.RotatingSbuf("new_rows", tiles_, DType::kBf16, kRows, {args.hidden()})),
+      output_(nki, args, tokens, plane, tiles_, {.rounding = rounding}) {}
+
+void PlaneRows::Begin(std::int64_t turn) {
+  for (int t = 0; t < tiles_; ++t)
+    output_.Fetch(turn, t);
+}
+
+void PlaneRows::Add(std::int64_t turn, int t, std::int64_t h, const View& sum,
+                    const std::optional<View>& bias) {
+  const View row = new_[t].Slice(1, h, sum.free_size());
+  // In place in fp32, or rounded to bf16 on the way out of PSUM.
+  const View& value = stepwise_ ? row : sum;
+  if (bias)
+    nki_.tensor_tensor(value, sum, AluOp::kAdd, bias->Slice(1, h, sum.free_size()));
+  else if (stepwise_)
+    nki_.tensor_copy(row, sum);
+  output_.Finish(turn, t, h, row, value);
+}
+
+void PlaneRows::End(std::int64_t turn) {
+  for (int t = 0; t < tiles_; ++t)
+    output_.Store(turn, t, new_[t]);
+}
 
 void ZeroRows(lang::Core& nki, const View& plane, std::int64_t begin, std::int64_t end) {
   if (begin >= end)

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/moe_cte/expert_ref.h"
+#include "kernels/moe_cte/expert_bound_ref.h"
 
 namespace bwmm::reference {
 namespace {

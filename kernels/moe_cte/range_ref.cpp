@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/moe_cte/activation_ref.h"
-#include "kernels/moe_cte/expert_ref.h"
+#include "kernels/moe_cte/expert_bound_ref.h"
 
 namespace bwmm::reference {
 namespace {

@@ -13,6 +13,15 @@
 //
 // Blocks run in groups of three: loads and transposes of a group first, then its matmuls. Loads of
 // group g + 1 are emitted before the matmuls of group g, which they overlap.
+//
+// Files, in reading order:
+//   moe_cte.h, spec                         what a kernel is given
+//   block_tokens                            ids, expert and affinities of a block
+//   expert_ffn.h, dense_ffn                 (1) to (5), of which
+//   dense_hidden                            (1), (2)
+//   dense_weights                           the weights of (3) and (5), in chunks of I that fit
+//   gated_activation                        (4)
+//   output_rows                             (6), the planes and their sum
 
 #include <algorithm>
 #include <vector>
@@ -20,7 +29,6 @@
 #include "kernels/moe_cte/dense_ffn.h"
 #include "kernels/moe_cte/moe_cte.h"
 #include "kernels/moe_cte/output_rows.h"
-#include "kernels/moe_cte/plane_rows.h"
 
 namespace bwmm::kernels {
 

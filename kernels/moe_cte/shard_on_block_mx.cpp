@@ -10,6 +10,15 @@
 //                 block n + c, if that one is set too
 //
 // Each plane is a contiguous part of the output [C, rows, H].
+//
+// Files, in reading order:
+//   moe_cte.h, spec          what a kernel is given
+//   block_tokens             ids, expert and affinities of a block
+//   expert_ffn.h, mx_ffn     (1) to (5), of which
+//   mx_hidden                (1), (2)
+//   mx_weights               the weights of (3) and (5), and which of them are padding
+//   gated_activation         (4)
+//   output_rows              (6), the planes and their sum
 
 #include <algorithm>
 #include <vector>
@@ -17,28 +26,29 @@
 #include "kernels/moe_cte/moe_cte.h"
 #include "kernels/moe_cte/mx_ffn.h"
 #include "kernels/moe_cte/output_rows.h"
-#include "kernels/moe_cte/plane_rows.h"
 
 namespace bwmm::kernels {
 
 using lang::AluOp;
 using lang::Engine;
-using lang::Tile;
 using lang::View;
 
 namespace {
 
 class Kernel {
  public:
-  Kernel(lang::Core& nki, const MoeCteArgs& args, const View& plane)
+  Kernel(lang::Core& nki, const MoeCteArgs& args, const View& plane, bool dynamic,
+         const MxDepths& depths)
       : nki_(nki),
         args_(args),
         tokens_(nki, args, 3),
         output_(nki, args, tokens_, plane, Rounding::kStepwise),
-        ffn_(nki, args, tokens_, WholeShare(args),
-             // Besides the FFN's buffers: old and new rows.
-             PlanMx(nki.limits(), args, WholeShare(args),
-                    args.block_size / 128 * 2 * args.hidden() * 2)) {}
+        ffn_(nki, args, tokens_, WholeShare(args), depths) {
+    if (!dynamic)
+      return;
+    flags_.Add(nki.Sbuf("conditions", DType::kInt32, 1, {args.conditions->shape[0]}));
+    index_.Add(nki.Sbuf("block_index", DType::kInt32, 1, {2}));
+  }
 
   void Run(std::int64_t static_blocks, bool dynamic_prefetch) {
     RunStatic(static_blocks);
@@ -67,17 +77,15 @@ class Kernel {
   }
 
   void RunDynamic(std::int64_t first, bool prefetch) {
-    const std::int64_t entries = args_.conditions->shape[0];
-    const Tile flags = nki_.Sbuf("conditions", DType::kInt32, 1, {entries});
-    const Tile index = nki_.Sbuf("block_index", DType::kInt32, 1, {2});
-    nki_.dma_copy(flags, args_.conditions->Rows(entries));
+    const View& flags = flags_[0];
+    nki_.dma_copy(flags, args_.conditions->Rows(flags.free_size()));
     const int core = nki_.program_id(), cores = nki_.num_programs();
     const auto live = [&](std::int64_t n) {
-      return n < args_.blocks() && nki_.register_load(flags->Slice(1, n, 1)) != 0;
+      return n < args_.blocks() && nki_.register_load(flags.Slice(1, n, 1)) != 0;
     };
     // Block numbers live on the device, two in turn, so that a prefetch can name the next one.
     const auto block = [&](std::int64_t n) {
-      const View slot = index->Slice(1, (n - first) / cores % 2, 1);
+      const View slot = index_[0].Slice(1, (n - first) / cores % 2, 1);
       nki_.memset(slot, static_cast<float>(n), Engine::kGpSimd);
       return BlockIndex{.number = n, .device = slot};
     };
@@ -111,6 +119,7 @@ class Kernel {
   BlockTokens tokens_;
   PlaneRows output_;
   MxFfn ffn_;
+  lang::RotatingTile flags_, index_;  // of the dynamic part: conditions, block numbers
 };
 
 // n_static_blocks if given, else N - n_dynamic_blocks; a dynamic count outside [0, N] means a
@@ -132,8 +141,12 @@ void BwmmShardOnBlockMx(lang::Core& nki, const MoECTESpec& spec, const MoeCteArg
     planes.push_back(args.output.At({core}));
   const View& own = planes[nki.program_id()];
   ZeroRows(nki, own, 0, args.rows());
-  Kernel(nki, args, own)
-      .Run(StaticBlocks(*spec.shard_on_block, args), spec.shard_on_block->dynamic_prefetch);
+  const std::int64_t static_blocks = StaticBlocks(*spec.shard_on_block, args);
+  const bool dynamic = static_blocks < args.blocks();
+  const MxDepths depths = DeepestThatFit(nki, args, [&](lang::Core& trial, const MxDepths& given) {
+    Kernel(trial, args, own, dynamic, given);
+  });
+  Kernel(nki, args, own, dynamic, depths).Run(static_blocks, spec.shard_on_block->dynamic_prefetch);
   ReduceOutputs(nki, args.output, planes);
 }
 

@@ -33,6 +33,12 @@ constexpr bool IsMx(MoECTEImplementation implementation) {
   return static_cast<int>(implementation) >= 4;
 }
 
+// A static prefix of the blocks, then those the device counts.
+constexpr bool IsHybrid(MoECTEImplementation implementation) {
+  return implementation == MoECTEImplementation::shard_on_i_hybrid ||
+         implementation == MoECTEImplementation::shard_on_i_mx_hybrid;
+}
+
 // How blocks go to cores. PING_PONG: even blocks to core 0, odd ones to core 1.
 enum class BlockShardStrategy { kPingPong, kHiLo };
 

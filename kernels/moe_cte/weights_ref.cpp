@@ -18,9 +18,7 @@ void Clear(Panel& panel) {
 }  // namespace
 
 WeightReader::WeightReader(const MoeCteProblem& problem)
-    : problem_(problem),
-      mx_(problem.weights != Weights::kBf16 && problem.weights != Weights::kFp8E4M3Fn),
-      scale_(TableOfE8M0()) {
+    : problem_(problem), mx_(IsMx(problem.weights)), scale_(TableOfE8M0()) {
   switch (problem.weights) {
     case Weights::kBf16:
       break;

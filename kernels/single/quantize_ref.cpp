@@ -44,7 +44,7 @@ class Judge {
     result_.max_rel = 0;
     for (int g = 0; g < given_.partitions / 8; ++g) {
       for (int c = 0; c < given_.columns; ++c)
-        Block(g, c);
+        Group(g, c);
     }
     if (result_.count == 0)
       result_.failed_rule = "nothing compared";
@@ -58,7 +58,7 @@ class Judge {
     return given_.source[(std::size_t{1} * p * given_.columns + c) * 4 + lane];
   }
 
-  void Block(int g, int c) {
+  void Group(int g, int c) {
     double amax = 0;
     bool finite = true;
     for (int i = 0; i < 32; ++i) {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "model/isa/operand_use.h"
+#include "model/isa/pattern.h"
 
 namespace bwmm::isa {
 namespace {
@@ -16,15 +17,17 @@ struct Pattern {
   explicit Pattern(const Operand& operand) {
     if (operand.memory == Memory::kHbm && operand.partitions > 1)
       dims[rank++] = {.size = operand.partitions, .stride = operand.partition_stride};
-    for (int i = 0; i < operand.rank; ++i)
-      dims[rank++] = operand.dims[i];
+    for (const Dim& dim : FreeDims(operand))
+      dims[rank++] = dim;
   }
+
+  std::span<const Dim> all() const { return std::span(dims).first(rank); }
 
   // Elements from the first to one past the last.
   std::int64_t span() const {
     std::int64_t last = 0;
-    for (int i = 0; i < rank; ++i)
-      last += (dims[i].size - 1) * dims[i].stride;
+    for (const Dim& dim : all())
+      last += (dim.size - 1) * dim.stride;
     return last + 1;
   }
 
@@ -72,41 +75,32 @@ class Collector {
 }  // namespace
 
 void AppendRegions(const Operand& operand, std::vector<Region>& regions) {
-  const Pattern flat(operand);
+  Pattern flat(operand);
   const int bytes = SizeOf(operand.dtype);
   Region region{.memory = operand.memory};
   if (operand.memory != Memory::kHbm) {
     region.partition = operand.partition;
     region.partition_end = operand.partition + static_cast<int>(operand.partitions);
   }
-  // Dense inner part, then the outer dimensions that repeat it.
-  std::int64_t run = 1;
-  int outer = flat.rank;
-  while (outer > 0 && (flat.dims[outer - 1].size == 1 || flat.dims[outer - 1].stride == run))
-    run *= flat.dims[--outer].size;
+  const Lines lines = DenseLines(flat.all());
+  // Bytes read twice are one region.
+  for (int i = 0; i < lines.outer; ++i)
+    flat.dims[i].size = flat.dims[i].stride == 0 ? 1 : flat.dims[i].size;
+  const std::span<const Dim> outer = flat.all().first(lines.outer);
   std::int64_t runs = 1;
-  for (int i = 0; i < outer; ++i)
-    runs *= flat.dims[i].stride == 0 ? 1 : flat.dims[i].size;
+  for (const Dim& dim : outer)
+    runs *= dim.size;
   if (runs > kMaxRuns) {
     region.begin = operand.offset;
     region.end = operand.offset + flat.span() * bytes;
     regions.push_back(region);
     return;
   }
-  std::array<std::int64_t, Pattern::kMaxRank> index{};
-  for (std::int64_t r = 0; r < runs; ++r) {
-    std::int64_t element = 0;
-    for (int i = 0; i < outer; ++i)
-      element += index[i] * flat.dims[i].stride;
+  ForEachIndex(outer, [&](std::int64_t element) {
     region.begin = operand.offset + element * bytes;
-    region.end = region.begin + run * bytes;
+    region.end = region.begin + lines.count * bytes;
     regions.push_back(region);
-    for (int i = outer - 1; i >= 0; --i) {
-      if (flat.dims[i].stride != 0 && ++index[i] < flat.dims[i].size)
-        break;
-      index[i] = 0;
-    }
-  }
+  });
 }
 
 std::vector<Access> AccessesOf(const Instruction& instruction) {

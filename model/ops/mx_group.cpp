@@ -54,13 +54,15 @@ MxOperand::MxOperand(DType type, const std::uint32_t* words, const std::uint8_t*
 }
 
 float ExactGroup(const MxOperand& w, int c, const MxOperand& x, int r, int g) {
-  constexpr int kUnit = 16;  // the last place of an E5M2 subnormal is 2^-16
+  constexpr int kUnit = 16;  // the last place of an E5M2 subnormal is 2^-16, its range 2^16
+  const auto units = [](double value) {
+    return static_cast<std::int64_t>(value * (std::int64_t{1} << kUnit));
+  };
   __int128 sum = 0;
   for (int row = g * kGroupRows; row < (g + 1) * kGroupRows; ++row) {
     for (int lane = 0; lane < kGroupLanes; ++lane) {
-      const double a = std::ldexp(w.lanes(row)[lane * w.stride + c], kUnit);
-      const double b = std::ldexp(x.lanes(row)[lane * x.stride + r], kUnit);
-      sum += static_cast<__int128>(a) * static_cast<__int128>(b);
+      sum += static_cast<__int128>(units(w.lanes(row)[lane * w.stride + c])) *
+             units(x.lanes(row)[lane * x.stride + r]);
     }
   }
   // Down to 53 bits with a sticky last one: the rounding to fp32 then sees what it needs.

@@ -1,10 +1,11 @@
 // An operand as dense runs of bytes, for whoever asks byte by byte: the checkers.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <span>
 
 #include "model/isa/operand.h"
+#include "model/isa/pattern.h"
 
 namespace bwmm::ops {
 
@@ -14,25 +15,14 @@ namespace bwmm::ops {
 template <typename F>
 void ForEachRun(const isa::Operand& operand, std::int64_t pitch, F f) {
   const int bytes = SizeOf(operand.dtype);
-  int outer = operand.rank;
-  std::int64_t run = 1;
-  while (outer > 0 && (operand.dims[outer - 1].size == 1 || operand.dims[outer - 1].stride == run))
-    run *= operand.dims[--outer].size;
-  std::int64_t runs = 1;
-  for (int i = 0; i < outer; ++i)
-    runs *= operand.dims[i].size;
+  const std::span<const isa::Dim> dims = isa::FreeDims(operand);
+  const isa::Lines lines = isa::DenseLines(dims);
   for (std::int64_t p = 0; p < operand.partitions; ++p) {
     const std::int64_t base =
         (operand.partition + p) * pitch + static_cast<std::int64_t>(operand.offset);
-    std::array<std::int64_t, isa::Operand::kMaxRank> index{};
-    for (std::int64_t r = 0; r < runs; ++r) {
-      std::int64_t element = 0;
-      for (int i = 0; i < outer; ++i)
-        element += index[i] * operand.dims[i].stride;
-      f(base + element * bytes, run * bytes);
-      for (int i = outer - 1; i >= 0 && ++index[i] == operand.dims[i].size; --i)
-        index[i] = 0;
-    }
+    isa::ForEachIndex(dims.first(lines.outer), [&](std::int64_t element) {
+      f(base + element * bytes, lines.count * bytes);
+    });
   }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "model/isa/pattern.h"
 #include "model/numerics/convert.h"
 #include "model/support/check.h"
 
@@ -53,28 +54,14 @@ std::byte* OperandView::Row(std::int64_t p) {
 template <typename F>
 void OperandView::ForEachRun(F f) const {
   const int bytes = SizeOf(operand_.dtype);
-  if (operand_.rank == 0) {
-    f(0, bytes, 1, 0);
-    return;
-  }
-  // Merge inner dimensions that continue each other, so that runs are long.
-  int inner = operand_.rank - 1;
-  std::int64_t count = operand_.dims[inner].size;
-  const std::int64_t stride = operand_.dims[inner].stride;
-  while (inner > 0 && operand_.dims[inner - 1].stride == stride * count)
-    count *= operand_.dims[--inner].size;
-  std::int64_t runs = 1;
-  for (int i = 0; i < inner; ++i)
-    runs *= operand_.dims[i].size;
-  std::array<std::int64_t, isa::Operand::kMaxRank> index{};
-  for (std::int64_t r = 0; r < runs; ++r) {
-    std::int64_t element = 0;
-    for (int i = 0; i < inner; ++i)
-      element += index[i] * operand_.dims[i].stride;
-    f(element * bytes, stride * bytes, static_cast<int>(count), r * count);
-    for (int i = inner - 1; i >= 0 && ++index[i] == operand_.dims[i].size; --i)
-      index[i] = 0;
-  }
+  // Inner dimensions that continue each other are one run, so that runs are long.
+  const std::span<const isa::Dim> dims = isa::FreeDims(operand_);
+  const isa::Lines lines = isa::StridedLines(dims);
+  std::int64_t first = 0;
+  isa::ForEachIndex(dims.first(lines.outer), [&](std::int64_t element) {
+    f(element * bytes, lines.stride * bytes, static_cast<int>(lines.count), first);
+    first += lines.count;
+  });
 }
 
 void OperandView::Load(std::int64_t p, float* values) {

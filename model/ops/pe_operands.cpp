@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "model/isa/pattern.h"
 #include "model/numerics/scale_group.h"
 #include "model/support/check.h"
 #include "model/support/sim_error.h"
@@ -26,22 +27,16 @@ PeOperand GatherPeOperand(const isa::Operand& operand, const std::optional<isa::
   result.rows = static_cast<int>(operand.partitions);
   result.columns = static_cast<int>(operand.free_size());
   result.data.resize(std::size_t{1} * result.rows * result.columns);
-  // The free pattern is row-major over at most two levels: a dense or strided line per outer index.
   Check(operand.rank >= 1, "a PE operand has a free dimension");
-  const int inner = operand.rank - 1;
   const int bytes = SizeOf(operand.dtype);
-  const int line = static_cast<int>(operand.dims[inner].size);
-  const std::int64_t stride = operand.dims[inner].stride * bytes;
+  const std::span<const isa::Dim> dims = isa::FreeDims(operand);
+  const isa::Lines lines = isa::StridedLines(dims);
+  const int line = static_cast<int>(lines.count);
+  const std::int64_t stride = lines.stride * bytes;
+  std::uint32_t* words = result.data.data();
   for (int p = 0; p < result.rows; ++p) {
     const std::byte* row = sbuf.At(operand.partition + p, operand.offset, operand.span_bytes());
-    for (int l = 0; l < result.columns / line; ++l) {
-      std::int64_t element = 0;
-      std::int64_t index = l;
-      for (int i = inner - 1; i >= 0; --i) {
-        element += index % operand.dims[i].size * operand.dims[i].stride;
-        index /= operand.dims[i].size;
-      }
-      std::uint32_t* words = &result.data[std::size_t{1} * p * result.columns + l * line];
+    isa::ForEachIndex(dims.first(lines.outer), [&](std::int64_t element) {
       const std::byte* from = row + element * bytes;
       if (bytes == 4)
         Spread<std::uint32_t>(from, stride, line, words);
@@ -49,7 +44,8 @@ PeOperand GatherPeOperand(const isa::Operand& operand, const std::optional<isa::
         Spread<std::uint16_t>(from, stride, line, words);
       else
         Spread<std::uint8_t>(from, stride, line, words);
-    }
+      words += line;
+    });
   }
   if (!scale)
     return result;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "model/isa/pattern.h"
 #include "model/support/check.h"
 
 namespace bwmm::ops {
@@ -10,16 +11,14 @@ namespace {
 
 // Byte offsets of consecutive runs of `run` elements, in row-major order.
 std::vector<std::int64_t> RunOffsets(const isa::Operand& operand, std::int64_t run) {
-  std::vector<std::int64_t> offsets(operand.free_size() / run);
-  for (std::int64_t r = 0; r < std::ssize(offsets); ++r) {
-    std::int64_t index = r * run;
-    std::int64_t element = 0;
-    for (int i = operand.rank - 1; i >= 0; --i) {
-      element += index % operand.dims[i].size * operand.dims[i].stride;
-      index /= operand.dims[i].size;
-    }
-    offsets[r] = element * SizeOf(operand.dtype);
-  }
+  const std::span<const isa::Dim> dims = isa::FreeDims(operand);
+  const isa::Lines lines = isa::DenseLines(dims);
+  std::vector<std::int64_t> offsets;
+  offsets.reserve(operand.free_size() / run);
+  isa::ForEachIndex(dims.first(lines.outer), [&](std::int64_t element) {
+    for (std::int64_t i = 0; i < lines.count; i += run)
+      offsets.push_back((element + i) * SizeOf(operand.dtype));
+  });
   return offsets;
 }
 

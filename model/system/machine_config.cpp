@@ -7,6 +7,7 @@
 #include <fstream>
 #include <span>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "model/support/setting.h"
@@ -200,8 +201,13 @@ MachineConfig LoadMachine(const std::string& name_or_toml_path) {
     if (name == name_or_toml_path)
       return ParseMachine(text, name_or_toml_path);
   }
-  std::ifstream file(name_or_toml_path);
-  if (!file || std::filesystem::is_directory(name_or_toml_path))
+  // A pipe would be waited for.
+  std::error_code error;
+  const bool regular = std::filesystem::is_regular_file(name_or_toml_path, error);
+  std::ifstream file;
+  if (regular)
+    file.open(name_or_toml_path);
+  if (!file.is_open())
     throw SimError("machine: {}, neither a preset ({}) nor a readable TOML file", name_or_toml_path,
                    KnownPresets());
   std::ostringstream text;

@@ -1,5 +1,9 @@
 #include "model/system/sim_context.h"
 
+#include <sysc/kernel/sc_kernel_ids.h>
+
+#include <new>
+#include <string_view>
 #include <systemc>
 
 #include "model/support/check.h"
@@ -20,7 +24,13 @@ SimContext::SimContext() {
 }
 
 void SimContext::Run() {
-  sc_core::sc_start();
+  try {
+    sc_core::sc_start();
+  } catch (const sc_core::sc_report& report) {
+    if (std::string_view(report.get_msg_type()) == sc_core::SC_ID_STACK_SETUP_FAILED_)
+      throw std::bad_alloc();
+    throw;
+  }
   units::OnOwnStack();
 }
 

@@ -67,7 +67,7 @@ TEST(QuantizeMx, TwinsAgreeInBitsAndCycles) {
   }
 }
 
-TEST(QuantizeMx, EveryConstantBlockAgrees) {
+TEST(QuantizeMx, EveryConstantGroupAgrees) {
   const auto rtl = MakeRtlQuantizeMx();
   const auto fast = MakeFastQuantizeMx();
   for (const DType source : {DType::kBf16, DType::kFp16}) {
@@ -126,7 +126,7 @@ TEST(QuantizeMx, EdgeCasesAreTheDocumentedOnes) {
   }
 }
 
-TEST(QuantizeMx, OneNanElementSpoilsItsBlockOnly) {
+TEST(QuantizeMx, OneNanElementSpoilsItsGroupOnly) {
   const auto rtl = MakeRtlQuantizeMx();
   QuantizeMxJob job = ConstantJob(DType::kBf16, DType::kFp8E4M3FnX4, ScaleRule::kX2, 0x3f80);
   job.data[4 * 13 + 2] = 0x7fc0;

@@ -5,6 +5,8 @@ and what is allowed, and no file left behind.
 Usage: bad_input_test.py path/to/bwmm
 """
 
+import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -105,6 +107,60 @@ class BadInput(unittest.TestCase):
         self.refused([*traced, "--wave-window", "9:3"], "--wave-window", "9:3", "from:to")
         self.assertFalse(Path(wave).exists())
 
+    def test_rejects_empty_values(self):
+        # What --routing "$UNSET" says.
+        for option in ("--variant", "--routing", "--check", "--fidelity", "--machine", "--set",
+                       "--output", "--json", "--listing", "--dump-tile", "--wave", "--probe",
+                       "--wave-window"):
+            self.refused(["run", *SMALL, option, ""], "run: " + option, "empty")
+        self.refused(["run", "--model", ""], "--model: empty")
+        self.refused(["run", "--config", ""], "--config: empty")
+        for option in ("--stationary", "--moving", "--stationary-dtype", "--moving-scales"):
+            self.refused(["matmul", option, ""], "matmul: " + option, "empty")
+        self.refused(["quantize", "--input", ""], "quantize: --input", "empty")
+        for command in ("list", "rerun", "replay"):
+            self.refused([command, ""], command, "empty")
+
+    def test_rejects_numbers_that_are_none(self):
+        for value in ("", "a", "1.5", "1e3", "0x10", "010x", " 8", "8 ", "+8", "nan",
+                      "2147483648", "99999999999999999999"):
+            for command, options in (("run", ("--tokens", "--block-size")),
+                                     ("matmul", ("--k", "--m", "--n")),
+                                     ("quantize", ("--partitions", "--columns"))):
+                for option in options:
+                    self.refused([command, option, value], f"{option}: {value}, allowed an "
+                                 "integer from ", " to 2147483647")
+        for value in ("0", "-0", "-5"):
+            for option in ("--tokens", "--block-size"):
+                self.refused(["run", "--model", "stories260k", option, value],
+                             f"{option}: {value}, allowed an integer from 1 to ")
+
+    def test_rejects_a_machine_that_is_a_pipe(self):
+        pipe = str(self.folder / "machine.toml")
+        os.mkfifo(pipe)
+        self.refused(["run", *SMALL, "--machine", pipe], pipe, "trn3", "readable TOML file")
+
+    def test_rejects_a_run_for_which_memory_does_not_suffice(self):
+        # Whatever asks for the memory that is not there; stacks of coroutines come last.
+        refused = ran = 0
+        for mebibytes in range(60, 400, 2):
+            limit = (mebibytes << 20, resource.RLIM_INFINITY)
+            result = subprocess.run(
+                [BWMM, "run", *SMALL, "--fidelity", "timing"], capture_output=True, text=True,
+                timeout=120, check=False,
+                preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, limit))
+            if result.returncode == 0:
+                ran += 1
+                if ran == 3:
+                    break
+                continue
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn("host memory: not enough", result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1)
+            refused += 1
+        self.assertGreater(refused, 3)
+        self.assertEqual(ran, 3)
+
     # What the machine cannot do
 
     def test_mx_on_trn2(self):
@@ -136,6 +192,19 @@ class BadInput(unittest.TestCase):
 
     def test_too_few_tokens_in_a_routing_file(self):
         self.refused(self.run_routing("0,0,1,0.5"), "1", "2")
+
+    def test_another_trace_runs_after_the_script_its_refusal_names(self):
+        trace = self.write("trace.jsonl", '{"topk_ids": [[3, 1], [0, 4]]}\n')
+        run = ["run", "--model", "stories260k", "--tokens", "2", "--routing"]
+        script = "sim_scripts/convert_routing.py"
+        self.refused([*run, trace], "trace.jsonl:1", "no column 'token'", script)
+        routing = str(self.folder / "routing.csv")
+        root = Path(__file__).resolve().parents[2]
+        subprocess.run([sys.executable, root / script, trace, "--output", routing], check=True,
+                       capture_output=True)
+        result = subprocess.run([BWMM, *run, routing], capture_output=True, text=True,
+                                timeout=120, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_missing_files(self):
         gone = str(self.folder / "gone")
@@ -172,9 +241,20 @@ class BadInput(unittest.TestCase):
         self.refused(["matmul", "--n", "5000"], "--n", "5000", "4096")
         self.refused(["matmul", "--dtype", "int8"], "int8", "bfloat16")
 
+    def test_mx_matmul_sizes(self):
+        mx = ["matmul", "--dtype", "float8_e4m3fn_x4"]
+        # A quadrant of 32 partitions holds 128 rows, four to a word; 32 passes take 16384.
+        for k in ("32", "160", "16512"):
+            self.refused([*mx, "--k", k], f"--k: {k}", "128 to 16384 in steps of 128")
+        self.refused([*mx, "--m", "3"], "--m: 3", "2 to 128 in steps of 2")
+
     def test_quantize_sizes(self):
-        self.refused(["quantize", "--partitions", "33"], "--partitions", "33", "32")
-        self.refused(["quantize", "--columns", "6"], "--columns", "6")
+        for partitions in ("0", "33", "160"):
+            self.refused(["quantize", "--partitions", partitions], f"--partitions: {partitions}",
+                         "32 to 128 in steps of 32")
+        for columns in ("0", "6", "16388"):
+            self.refused(["quantize", "--columns", columns], f"--columns: {columns}",
+                         "4 to 16384 in steps of 4")
         self.refused(["quantize", "--rule", "floor"], "floor", "x2, ocp")
 
     # Outputs

@@ -22,6 +22,8 @@ BWMM = sys.argv.pop(1)
 RTL = len(sys.argv) > 1 and sys.argv.pop(1) == "rtl"
 TINY = ["matmul", "--k", "8", "--m", "8", "--n", "8"]
 LAYER = ["run", "--model", "stories260k", "--tokens", "4"]
+TILE_FILES = ("stationary.npy", "stationary_scales.npy", "moving.npy", "moving_scales.npy",
+              "psum.npy", "replayed.npy", "replay.sh")
 
 
 def bwmm(arguments, **options):
@@ -100,7 +102,63 @@ class Files(unittest.TestCase):
                         "model.weights_file")
         self.refused([*TINY, "--moving", str(tensor), "--output", str(tensor)], "--output")
 
+    def test_rejects_a_tile_in_place_of_an_input(self):
+        tile = self.folder / "tile"
+        tile.mkdir()
+        machine = self.folder / "machine.toml"
+        machine.write_text('base = "trn3"\n', encoding="utf-8")
+        routing = self.folder / "routing.csv"
+        routing.write_text("token,slot,expert,weight\n", encoding="utf-8")
+        tensor = self.folder / "tensor.npy"
+        numpy.save(tensor, numpy.zeros((4, 64), numpy.float32))
+        link = self.folder / "other_tile"
+        link.symlink_to("tile")
+        folders = (tile, tile / ".." / "tile", link, f"{link}/")
+        for option, value, source in (
+                ("--machine", "{}", machine), ("--routing", "{}", routing),
+                ("--set", "model.hidden_file={}", tensor),
+                ("--set", "model.weights_file={}", tensor)):
+            before = source.read_bytes()
+            for name, folder in zip(TILE_FILES, folders * 2):
+                with self.subTest(option=option, value=value, name=name):
+                    # A link to the input, and the input in the folder itself.
+                    (tile / name).symlink_to(source)
+                    self.refused([*LAYER, option, value.format(source), "--dump-tile",
+                                  f"0,92,{folder}"], "--dump-tile", name, "same file")
+                    (tile / name).unlink()
+                    (tile / name).hardlink_to(source)
+                    self.refused([*LAYER, option, value.format(tile / name), "--dump-tile",
+                                  f"0,92,{folder}"], "--dump-tile", name, "same file")
+                    (tile / name).unlink()
+            self.assertEqual(source.read_bytes(), before)
+
     # Outputs
+
+    def test_rejects_a_tile_and_another_output_in_one_file(self):
+        for exists in (False, True):
+            tile = self.folder / f"tile{exists}"
+            outputs = [("--json", tile), ("--listing", self.folder / "." / tile.name)]
+            if exists:
+                tile.mkdir()
+                outputs = [(option, tile / ".." / tile.name / name) for name in TILE_FILES
+                           for option in ("--json", "--listing", "--output")
+                           if option != "--output" or name.endswith(".npy")]
+            for option, output in outputs:
+                with self.subTest(option=option, output=output):
+                    self.refused([*LAYER, option, str(output), "--dump-tile", f"0,92,{tile}"],
+                                 "--dump-tile", option, "same file")
+            self.assertEqual([*self.folder.rglob("*")], [tile] if exists else [])
+
+    def test_rejects_a_tile_that_cannot_be_written_before_the_run(self):
+        tile = self.folder / "tile"
+        (tile / "psum.npy").mkdir(parents=True)
+        listing = self.folder / "listing"
+        arguments = [*LAYER, "--listing", str(listing), "--dump-tile"]
+        self.refused([*arguments, f"0,92,{tile}"], "psum.npy", "it is a folder")
+        loop = self.folder / "loop"
+        loop.symlink_to("loop")
+        self.refused([*arguments, f"0,92,{loop}"], "loop", "cannot be written")
+        self.assertFalse(listing.exists())
 
     def test_rejects_two_outputs_in_one_file(self):
         name = self.folder / "same"

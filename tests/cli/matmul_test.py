@@ -248,6 +248,25 @@ class Tile(MatmulCase):
         number = self.find(1, run, "ordinary", "accumulate=true")
         self.check_replay(1, run, number, 2, numpy.float32)
 
+    def test_a_tile_goes_where_its_folder_leads(self):
+        run = [*STORIES, "--variant", "shard_on_i_mx"]
+        number = self.find(0, run, "mx", "accumulate=false")
+        link = self.folder / "link"
+        link.symlink_to("behind")
+        for name, place in (("slash/", "slash"), ("link", "behind"), ("link/", "behind")):
+            self.run_ok(*run, "--dump-tile", f"0,{number},{self.folder}/{name}")
+            self.assertTrue((self.folder / place / "replay.sh").is_file())
+        self.assertTrue(link.is_symlink())
+
+    def test_a_file_with_the_name_of_a_preset_is_no_machine_of_the_tile(self):
+        run = [*STORIES, "--variant", "shard_on_i_mx"]
+        number = self.find(0, run, "mx", "accumulate=false")
+        (self.folder / "trn3").write_text("no machine", encoding="utf-8")
+        subprocess.run([BWMM, *run, "--machine", "trn3", "--dump-tile", f"0,{number},tile"],
+                       cwd=self.folder, check=True, capture_output=True, timeout=300)
+        text = (self.folder / "tile" / "replay.sh").read_text(encoding="utf-8")
+        self.assertIn("--machine 'trn3'", text)
+
     def test_a_replay_that_fails_finds_no_result_of_an_earlier_one(self):
         run, tile = [*STORIES, "--variant", "shard_on_i_mx"], self.folder / "tile"
         self.run_ok(*run, "--dump-tile", f"0,{self.find(0, run, 'mx', 'accumulate=false')},{tile}")

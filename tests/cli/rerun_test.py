@@ -128,6 +128,23 @@ class Rerun(unittest.TestCase):
         for arguments in ([], ["list", "models"], ["rerun", "report.json"], [3]):
             self.change(lambda report, words=arguments: report.update(arguments=words))
             self.refused("report.json", "allowed")
+
+    def test_arguments_that_are_no_run(self):
+        self.record(*SMALL)
+        for arguments, reason in ((["run"], "run: give --model"),
+                                  (["run", "--help"], "arguments: no run"),
+                                  (["run", "--tokenz", "3"], "arguments: ")):
+            self.change(lambda report, words=arguments: report.update(arguments=words))
+            self.refused("rerun: report.json: " + reason)
+
+    def test_a_tensor_whose_name_is_too_long_for_a_file_is_read_and_repeats(self):
+        name = "a" * 300
+        header = json.dumps({name: {"dtype": "F32", "shape": [8, 8], "data_offsets": [0, 256]}})
+        (self.folder / "w.safetensors").write_bytes(
+            len(header).to_bytes(8, "little") + header.encode() + bytes(256))
+        self.record("matmul", "--k", "8", "--m", "8", "--n", "8", "--stationary",
+                    "w.safetensors#" + name)
+        self.rerun()
         self.change(lambda report: report.update(arguments=["matmul", "--k", "many"]))
         self.refused("arguments", "--k")
         self.report.unlink()

@@ -79,7 +79,8 @@ class Signals(unittest.TestCase):
         self.interrupt(["matmul", "--k", 8, "--m", 8, "--n", 8, "--json", pipe], 2, left=["pipe"])
 
     def test_every_signal_that_ends_a_session_is_answered(self):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT,
+                       signal.SIGXCPU):
             with self.subTest(signal=number):
                 self.interrupt(["run", "--model", "stories260k", "--tokens", 4000000, "--fidelity",
                                 "timing", *self.outputs()], 0.5, number)

@@ -33,6 +33,30 @@ TEST(DroppingLayout, KeepsTheFirstRowsAndNotOneMore) {
   }
 }
 
+TEST(DroppingLayout, RowsDroppedByAllExpertsCount) {
+  // 9 tokens over 3 experts are 3 rows each: expert 0 drops tokens 6 and 8, expert 1 token 7.
+  Routing routing = OneHot(9, 3);
+  routing.expert = {0, 1, 0, 1, 0, 1, 0, 1, 0};
+  const BlockLayout layout = BuildDroppingLayout(routing, 1.0, false);
+  EXPECT_EQ(layout.rows_per_expert, (std::vector<std::int64_t>{3, 3, 0}));
+  EXPECT_EQ(layout.dropped_rows, 3);
+  EXPECT_EQ(layout.token_position_to_id[256 + 2], 5);
+  EXPECT_EQ(layout.token_position_to_id[256 + 3], 9);
+}
+
+// Experts 1 and 3 of 5 have rows; the blocks of the other three hold padding alone.
+TEST(DroppingLayout, AnExpertWithoutRowsIsNoLiveBlock) {
+  Routing routing{.tokens = 3, .experts = 5, .top_k = 1, .expert = {3, 1, 3}, .weight = {1, 1, 1}};
+  for (const bool skip_token : {false, true}) {
+    const BlockLayout layout = BuildDroppingLayout(routing, 9.0, skip_token);
+    EXPECT_EQ(layout.blocks, 5);
+    EXPECT_EQ(layout.live_blocks, 2);
+    EXPECT_EQ(layout.conditions, (std::vector<std::int32_t>{0, 1, 0, 1, 0}));
+  }
+  routing.expert.assign(3, kUnusedSlot);
+  EXPECT_EQ(BuildDroppingLayout(routing, 1.0, false).live_blocks, 0);
+}
+
 TEST(DroppingLayout, BlocksAreTheCapacityInMultiplesOf256) {
   EXPECT_EQ(BuildDroppingLayout(OneHot(512, 2), 1.0, false).block_size, 256);
   EXPECT_EQ(BuildDroppingLayout(OneHot(513, 2), 1.0, false).block_size, 512);

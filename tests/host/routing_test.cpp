@@ -38,6 +38,14 @@ TEST(RoutingCsv, ReadsColumnsInAnyOrderAndLeavesOutMissingSlots) {
   EXPECT_EQ(LoadRoutingCsv(path, 1, 3, 2).expert.size(), 2u);
 }
 
+TEST(RoutingCsv, TokensBeyondTheWantedOnesTakeNoSlot) {
+  const TempDir dir;
+  // Token 1 has slot 0 twice, which is refused only where its slots are kept.
+  const auto path = dir.Write("r.csv", "token,slot,expert,weight\n0,0,2,1\n1,0,0,1\n1,0,1,1\n");
+  EXPECT_THAT(LoadRoutingCsv(path, 1, 3, 2).expert, ElementsAre(2, -1));
+  EXPECT_THAT(ErrorOf([&] { LoadRoutingCsv(path, 2, 3, 2); }), HasSubstr("slot 0 twice"));
+}
+
 TEST(RoutingCsv, ReadsPastAByteOrderMark) {
   const TempDir dir;
   const auto path = dir.Write("r.csv", "\xef\xbb\xbftoken,slot,expert,weight\n0,0,1,1\n");
@@ -78,6 +86,18 @@ TEST(RoutingCsv, RejectsBadLinesByNumber) {
   EXPECT_THAT(ErrorOf([&] { LoadRoutingCsv(path, 1, 4, 5); }),
               HasSubstr("top_k 5, allowed 1 to 4"));
   EXPECT_THAT(ErrorOf([&] { LoadRoutingCsv(path, 0, 4, 1); }), HasSubstr("tokens 0"));
+}
+
+// Other traces miss a column, number tokens otherwise, or begin again at every step.
+TEST(RoutingCsv, RejectsOtherTracesNamingTheConverter) {
+  const TempDir dir;
+  for (const char* text : {"layer,ids\n0,1 2\n", "token,slot,expert,weight\n100,0,1,1\n",
+                           "token,slot,expert,weight\n0,0,1,1\n0,0,2,1\n"}) {
+    const auto path = dir.Write("r.csv", text);
+    EXPECT_THAT(ErrorOf([&] { LoadRoutingCsv(path, 2, 4, 2); }),
+                HasSubstr("; sim_scripts/convert_routing.py converts other traces"))
+        << text;
+  }
 }
 
 RoutingOptions Options(RouterKind router = RouterKind::kSoftmaxRenorm) {

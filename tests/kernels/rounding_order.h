@@ -41,7 +41,7 @@ class RoundingOrder {
     for (auto& row : plane)
       row.assign(hidden_, 0.0f);
     const host::BlockLayout& layout = job_.layout();
-    for (int n = 0; n < layout.live_blocks; ++n) {
+    for (int n = 0; n < layout.blocks; ++n) {
       const auto ids = layout.token_position_to_id.begin() + std::ptrdiff_t{n} * layout.block_size;
       if (std::find(ids, ids + layout.block_size, token) != ids + layout.block_size)
         AddBlock(token, layout.block_to_expert[n], plane[planes ? CoreOf(n) : 0]);

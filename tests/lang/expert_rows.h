@@ -25,7 +25,8 @@ inline void ExpertRows(lang::Core& nki, const ExpertRowsArgs& args) {
   const lang::RotatingTile rows_t =
       nki.RotatingSbuf("rows_t", 2, DType::kBf16, 128, {h_tiles, 128});
   const lang::RotatingTile out = nki.RotatingSbuf("out", 2, DType::kBf16, 128, {n});
-  const lang::RotatingTile moved = nki.RotatingPsum("moved", 2, DType::kBf16, 128, {h_tiles, 128});
+  const lang::RotatingTile transposed =
+      nki.RotatingPsum("transposed", 2, DType::kBf16, 128, {h_tiles, 128});
   const lang::RotatingTile acc = nki.RotatingPsum("acc", 2, DType::kFp32, 128, {n});
 
   nki.dma_copy(w, args.w.At().SplitRows(128));
@@ -36,8 +37,8 @@ inline void ExpertRows(lang::Core& nki, const ExpertRowsArgs& args) {
     nki.dma_copy(ids[turn], args.ids.Columns(tile * 128, 128, 1));
     nki.dma_copy(rows[turn], x, {.gather = x.RowsAt(ids[turn])});
     for (std::int64_t k = 0; k < h_tiles; ++k)
-      nki.nc_transpose(moved[turn].Pick(1, k), rows[turn].Slice(1, k * 128, 128));
-    nki.tensor_copy(rows_t[turn], moved[turn]);
+      nki.nc_transpose(transposed[turn].Pick(1, k), rows[turn].Slice(1, k * 128, 128));
+    nki.tensor_copy(rows_t[turn], transposed[turn]);
     for (std::int64_t k = 0; k < h_tiles; ++k)
       nki.nc_matmul(acc[turn], rows_t[turn].Pick(1, k), w->Pick(1, k), {.accumulate = k > 0});
     nki.activation(out[turn], Activation::kSilu, acc[turn]);

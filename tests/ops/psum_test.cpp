@@ -94,13 +94,17 @@ TEST(Psum, Bf16RowsRoundAtEveryAccumulate) {
   }
 }
 
-TEST(Psum, TransposedRowsKeepNanPayloadsAndSigns) {
+TEST(Psum, TransposedRowsKeepNanPayloadsAndSignsInEitherHalf) {
   const std::uint32_t row[] = {0x7fa1, 0x8000, 0xffff};
   std::uint32_t words[] = {0x11110000, 0x22220000, 0x33330000};
   WritePsumRow({.half = true, .which = 0, .transpose = true}, row, 3, words);
   EXPECT_EQ(words[0], 0x11117fa1U);
   EXPECT_EQ(words[1], 0x22228000U);
   EXPECT_EQ(words[2], 0x3333ffffU);
+  WritePsumRow({.half = true, .which = 1, .transpose = true}, row, 3, words);
+  EXPECT_EQ(words[0], 0x7fa17fa1U);
+  EXPECT_EQ(words[1], 0x80008000U);
+  EXPECT_EQ(words[2], 0xffffffffU);
 }
 
 }  // namespace

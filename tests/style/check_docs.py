@@ -3,7 +3,8 @@
 
 A name in backticks is checked when it has the form of one of ours: a path that begins with a
 top-level folder, or `layer.unit` after a layer's name that ctest knows. A code block under a line
-`<!-- from path -->` must stand in that file, line for line.
+`<!-- from path -->` must stand in that file, line for line. A table under `## Ten questions` has
+ten rows, and each names a file that answers it.
 """
 
 import re
@@ -18,6 +19,7 @@ PATH = re.compile(r"(?:\./)?((?:%s)/[\w./-]+)" % "|".join(map(re.escape, FOLDERS
 TEST_NAME = re.compile(r"[a-z]+\.[a-z0-9_]+")
 REGISTERED = re.compile(r"bwmm_test\(\s*(\w+)\s+(\w+)|add_test\(\s*NAME\s+([\w.]+)")
 QUOTE = re.compile(r"^<!-- from (\S+) -->\n```\w*\n(.*?)^```$", re.S | re.M)
+QUESTIONS = "## Ten questions"
 FOREACH = re.compile(r"foreach\(\s*(\w+)\s+([^)]*)\)(.*?)endforeach", re.S)
 
 
@@ -75,11 +77,30 @@ def check_quotes(tree, path):
             tree.report(path, number, f"this block is not in {found.group(1)} any more")
 
 
+def check_questions(tree, path):
+    lines = tree.lines(path)
+    if QUESTIONS not in lines:
+        return
+    first = lines.index(QUESTIONS) + 1
+    rows = 0
+    for number, line in enumerate(lines[first:], first + 1):
+        if line.startswith("## "):
+            break
+        cells = line.strip("|").split("|")
+        if line.startswith("| ") and cells[0].rstrip().endswith("?"):
+            rows += 1
+            if not PATH.search(cells[-1]):
+                tree.report(path, number, "no file answers this question")
+    if rows != 10:
+        tree.report(path, first, f"{rows} questions under {QUESTIONS}")
+
+
 def check(tree):
     tests = registered_tests(tree)
     files = [path for path in tree.files() if path.suffix == ".md"]
     for path in files:
         check_quotes(tree, path)
+        check_questions(tree, path)
         fenced = False
         for number, line in enumerate(tree.lines(path), 1):
             if line.startswith("```"):

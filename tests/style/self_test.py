@@ -21,13 +21,34 @@ def block(id="a", test="^isa.text$", old=INCLUDE, new="\n"):
     return BLOCK.format(id=id, test=test, old=old, new=new)
 
 
+def kernel(*files):
+    return ("// Files, in reading order:\n" + "".join(f"//   {line}\n" for line in files) +
+            '#include "kernels/moe_cte/moe.h"\n#include "kernels/moe_cte/rows.h"\n'
+            "void BwmmShard(lang::Core& nki) {}\n")
+
+
+def units(*rows):
+    return "\n".join(("| unit | no | because |", "|---|---|---|", *rows)) + "\n"
+
+
 HERE = pathlib.Path(__file__).resolve().parent
+CHECKS = ("layers", "size", "markers", "docs", "mutants", "kernel_files", "units")
 CLEAN = {
     "model/support/check.h": "#pragma once\n",
     "model/isa/operand.h": '#include "model/support/check.h"\n',
     "kernels/lang/core.h": '#include "model/isa/operand.h"\n',
     "kernels/moe_cte/block.cpp": '#include "kernels/lang/core.h"\n#include <vector>\n',
+    "kernels/moe_cte/moe.h": '#include "kernels/lang/core.h"\nvoid BwmmShard(lang::Core& nki);\n',
+    "kernels/moe_cte/moe.cpp": '#include "kernels/moe_cte/block.h"\n',
+    "kernels/moe_cte/rows.h": "#pragma once\n",
+    "kernels/moe_cte/rows.cpp": '#include "kernels/moe_cte/depth.h"\n',
+    "kernels/moe_cte/depth.h": "#pragma once\n",
+    "kernels/moe_cte/shard.cpp": kernel("moe.h   args", "rows, depth   both"),
     "kernels/moe_cte/block_ref.cpp": '#include "kernels/moe_cte/block_ref.h"\n',
+    "docs/units/psum.md": "# psum\n",
+    "rtl/psum/psum.sv": "// A module.\n",
+    "model/units/meeting.h": "class Meeting final : public sc_core::sc_module {\n",
+    "CONTRIBUTING.md": units("| psum | model, tb | why |", "| meeting | rtl, tb, docs | why |"),
     "tests/isa/CMakeLists.txt": (
         "foreach(unit operand text)\nbwmm_test(isa ${unit})\nendforeach()\n"),
     "tests/mutants/isa.txt": "# Faults.\n\n" + block(),
@@ -56,13 +77,13 @@ class SelfTest(unittest.TestCase):
         self.assertIn(f"{name}:{line}: ", result.stdout)
 
     def test_clean_tree_passes_every_check(self):
-        for check in ("layers", "size", "markers", "docs", "mutants"):
+        for check in CHECKS:
             result = run(check, {})
             self.assertEqual(result.returncode, 0, check + result.stdout + result.stderr)
 
     def test_an_empty_tree_is_a_failure(self):
         with tempfile.TemporaryDirectory() as root:
-            for check in ("layers", "size", "markers", "docs", "mutants"):
+            for check in CHECKS:
                 result = run_in(root, check)
                 self.assertNotEqual(result.returncode, 0, check)
 
@@ -114,6 +135,13 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assert_finds("docs", "a.md", 2, quote % "int gone;")
 
+    def test_docs_finds_questions_without_a_file(self):
+        row = "| Why? | `model/isa/operand.h` |\n"
+        result = run("docs", {"a.md": "## Ten questions\n" + 10 * row})
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assert_finds("docs", "a.md", 1, "## Ten questions\n" + 9 * row)
+        self.assert_finds("docs", "a.md", 3, "## Ten questions\n" + row + "| How? | so |\n")
+
     def test_mutants_finds_what_does_not_fit_the_tree(self):
         for text in (block(old="int gone;\n"), block(test="^isa.gone$"), block(new=INCLUDE),
                      block().replace("operand.h", "gone.h"),
@@ -125,6 +153,25 @@ class SelfTest(unittest.TestCase):
         self.assertIn("stands 2 times", result.stdout)
         result = run("mutants", {"tests/mutants/b.txt": block(id="b").replace("+++ new\n", "")})
         self.assertEqual(result.returncode, 1, result.stdout)
+
+    def test_kernel_files_finds_what_a_list_leaves_out_or_adds(self):
+        path = "kernels/moe_cte/shard.cpp"
+        self.assert_finds("kernel_files", path, 1, kernel("moe.h", "rows")[4:])
+        self.assert_finds("kernel_files", path, 1, kernel("moe.h", "rows"))
+        self.assert_finds("kernel_files", path, 1, kernel("moe.h", "rows.h, depth"))
+        self.assert_finds("kernel_files", path, 4, kernel("moe.h", "rows, depth", "block"))
+        self.assert_finds("kernel_files", path, 2, kernel("moe", "rows, depth", "gone")
+                          .replace("   moe\n", "   gone\n"))
+
+    def test_units_finds_views_without_a_reason_and_reasons_without_need(self):
+        path, psum, meeting = "CONTRIBUTING.md", "| psum | model, tb | why |", (
+            "| meeting | rtl, tb, docs | why |")
+        self.assert_finds("units", path, 1, "# No table\n")
+        self.assert_finds("units", path, 1, units(psum))
+        self.assert_finds("units", path, 1, units("| psum | tb | why |", meeting))
+        self.assert_finds("units", path, 3, units(psum.replace("tb", "tb, rtl"), meeting))
+        self.assert_finds("units", path, 4, units(psum, meeting.replace("why", "")))
+        self.assert_finds("units", path, 5, units(psum, meeting, "| gone | rtl | why |"))
 
 
 if __name__ == "__main__":

@@ -83,6 +83,7 @@ TEST(Replay, RejectsAWrongFileWithItsLine) {
       {"set sbuf=3", "file:5: column 5: sbuf=3, allowed machine.key=value"},
       {"when core0 7 > 1", "file:5: column 12: 7, allowed the id of an earlier register_load"},
       {"always core8", "file:5: column 12: 8, allowed 0 to 7"},
+      {"machine trn3", "file:5: column 9: trn3, allowed one machine line"},
       {"tensors", "file:5: column 1: tensors, allowed machine, set, tensor, when, always"},
       {"9 core0 sync register_load src=hbm+0x80 int32[1,1]",
        "file:8: instruction 0 on core 0, "
