@@ -10,7 +10,8 @@ import unittest
 
 BWMM = str(pathlib.Path(sys.argv[1]).resolve())
 RTL = sys.argv[2:] == ["rtl"]
-SMALL = {"matmul": ["--k", "256", "--m", "64", "--n", "32"],
+SMALL = {"activation": ["--rows", "200", "--columns", "96", "--function", "gelu", "--scale", ".7"],
+         "matmul": ["--k", "256", "--m", "64", "--n", "32"],
          "quantize": ["--columns", "64", "--rule", "ocp"],
          "moe_cte": ["--model", "olmoe-1b-7b", "--tokens", "3", "--variant", "shard_on_block",
                      "--set", "model.experts=2", "--set", "model.top_k=1", "--set",
@@ -71,7 +72,7 @@ class Workload(unittest.TestCase):
 
     def test_rejects_what_is_no_workload_or_not_its_own(self):
         for options, said in (
-                (["--workload", "router"], ["run: --workload router", "matmul, moe_cte, quantize"]),
+                (["--workload", "router"], ["run: --workload router", ", ".join(sorted(SMALL))]),
                 (["--workload", "matmul", "--tokens", "4"], ["--tokens"]),
                 (["--workload", "matmul", "--set", "model.hidden=64"],
                  ["--set model.hidden=64", "machine."]),
