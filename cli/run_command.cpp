@@ -109,6 +109,8 @@ void TakeResult(const std::vector<Option>& options, Workload& workload,
     host::SaveTensor(ValueOf(option), *named);
   }
   report.verdict = workload.Judge();
+  Check(report.verdict.error || !report.verdict.skipped.empty(),
+        "a verdict has an error report, or says why there is none");
 }
 
 }  // namespace

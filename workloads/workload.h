@@ -26,13 +26,13 @@ namespace bwmm::workloads {
 
 // What is known before the run.
 struct Setup {
-  MachineConfig machine;
+  MachineConfig machine = {};
   Fidelity fidelity = Fidelity::kFast;
   bool sequential = false;  // on the executor, without time
   bool with_data = true;    // false: timing, where only control tensors have data
   std::uint64_t seed = 1;
-  std::vector<KeyValue> settings;  // --set key=value, but for the machine's
-  std::set<std::string> given;     // options of the command line, "--seed"
+  std::vector<KeyValue> settings = {};  // --set key=value, but for the machine's
+  std::set<std::string> given = {};     // options of the command line, "--seed"
   // Tells of a file that no option names, before it is read. SimError when an output would
   // overwrite it.
   std::function<void(const NamedFile&)> reads = [](const NamedFile&) {};

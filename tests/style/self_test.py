@@ -97,6 +97,7 @@ class SelfTest(unittest.TestCase):
                 "kernels/moe_cte/b.cpp": "kernels/moe_cte/block_ref.h",
                 "host/a.cpp": "kernels/lang/core.h",
                 "workloads/a.cpp": "cli/run_options.h",
+                "examples/own/a.cpp": "cli/run_options.h",
                 "model/system/a.cpp": "kernels/lang/core.h",
                 "tb/core/a.cpp": "model/units/dma.h",
                 "model/support/a.h": "tests/isa/x.h",

@@ -1,0 +1,106 @@
+// What a workload is given: tensors that know what kind of run it is, a dry run that counts and
+// refuses, a name in the registry.
+#include "workloads/workload.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/lang/core.h"
+#include "model/ops/executor.h"
+#include "model/support/sim_error.h"
+#include "workloads/dry_run.h"
+#include "workloads/registry.h"
+#include "workloads/tensors.h"
+
+namespace bwmm::workloads {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Throws;
+using ::testing::ThrowsMessage;
+
+// Copies its input, 4 rows of 8, through SBUF; writes nothing when told so.
+class Copy final : public Workload {
+ public:
+  explicit Copy(bool writes = true) : writes_(writes) {}
+
+  void Prepare(const Setup& setup) override {
+    tensors_ = Tensors(setup.hbm_bytes(), setup.with_data);
+    x_ = tensors_.Input(TensorFrom("x", "", DType::kBf16, {4, 8}, setup.seed));
+    ids_ = tensors_.Control(host::HostTensor::Zeros("ids", DType::kInt32, {4}));
+    y_ = tensors_.Output("y", DType::kBf16, {4, 8});
+  }
+  ops::Hbm& hbm() override { return tensors_.hbm(); }
+  void Run(isa::Sink& sink) const override {
+    lang::Core nki(sink);
+    if (nki.program_id() != 0)
+      return;
+    const lang::Tile tile = nki.Sbuf("tile", DType::kBf16, 4, {8});
+    nki.dma_copy(tile, (writes_ ? x_ : y_).At());
+    if (writes_)
+      nki.dma_copy(y_.At(), tile);
+  }
+  Facts facts() const override { return {}; }
+  std::vector<host::HostTensor> Outputs() override { return {tensors_.Fetch("y")}; }
+  Verdict Judge() override { return {.skipped = "a copy"}; }
+
+ private:
+  bool writes_;
+  Tensors tensors_;
+  lang::HbmTensor x_, ids_, y_;
+};
+
+Setup SetupFor(bool with_data) {
+  return {.machine = LoadMachine("trn3"), .with_data = with_data};
+}
+
+ops::Program ProgramOf(const Workload& workload) {
+  return [&](isa::Sink& sink) { workload.Run(sink); };
+}
+
+TEST(Workload, ItsResultIsWhatItsProgramWrote) {
+  Copy copy;
+  const auto setup = SetupFor(true);
+  copy.Prepare(setup);
+  const std::vector<std::byte> before = copy.hbm().Find("x").data;
+  EXPECT_EQ(ops::RunSequentially(setup.limits(), copy.hbm(), ProgramOf(copy)).instructions, 2u);
+  EXPECT_EQ(copy.Outputs()[0].data, before);
+}
+
+TEST(Workload, OnlyControlTensorsHaveDataWithoutIt) {
+  Copy copy;
+  copy.Prepare(SetupFor(false));
+  EXPECT_EQ(copy.hbm().Find("x").data.size(), 0u);
+  EXPECT_EQ(copy.hbm().Find("y").data.size(), 0u);
+  EXPECT_EQ(copy.hbm().Find("ids").data.size(), 16u);
+}
+
+TEST(Workload, RejectsReadingAnOutputThatNothingWrote) {
+  Copy copy(false);
+  const auto setup = SetupFor(true);
+  copy.Prepare(setup);
+  EXPECT_THAT([&] { ops::RunSequentially(setup.limits(), copy.hbm(), ProgramOf(copy)); },
+              ThrowsMessage<SimError>(HasSubstr("never written")));
+}
+
+TEST(Workload, ADryRunCountsAllCoresAndRefusesWhatDoesNotFit) {
+  Copy copy;
+  const auto setup = SetupFor(false);
+  copy.Prepare(setup);
+  EXPECT_EQ(DryRun(ProgramOf(copy), setup.limits()), 2u);
+  isa::Limits small = setup.limits();
+  small.sbuf_bytes = 8;
+  EXPECT_THAT([&] { DryRun(ProgramOf(copy), small); }, Throws<lang::DoesNotFit>());
+}
+
+TEST(Registry, RejectsAnUnknownNameWithThoseThereAre) {
+  const Registration copy({.name = "copy", .help = "y = x", .make = [] {
+                             return std::unique_ptr<Workload>(std::make_unique<Copy>());
+                           }});
+  EXPECT_EQ(FindWorkload("copy").help, "y = x");
+  EXPECT_THAT([] { FindWorkload("cope"); },
+              ThrowsMessage<SimError>(HasSubstr("--workload cope: allowed copy")));
+}
+
+}  // namespace
+}  // namespace bwmm::workloads
