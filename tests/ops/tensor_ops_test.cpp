@@ -70,7 +70,7 @@ class Cases {
     Operand o{.memory = Pick(0, 2) == 0 ? Memory::kPsum : Memory::kSbuf, .dtype = dtype};
     o.partition = 32 * Pick(0, 3);
     o.partitions = partitions_;
-    o.offset = 1024 * slot_++ + 4 * Pick(0, 10);
+    o.offset = 1024 * slot_++ + SizeOf(dtype) * Pick(0, 10);  // in PSUM also within a word
     o.rank = rank_;
     std::int64_t stride = 1;
     for (int i = rank_ - 1; i >= 0; --i) {
