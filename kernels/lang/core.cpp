@@ -3,14 +3,6 @@
 #include "model/support/sim_error.h"
 
 namespace bwmm::lang {
-namespace {
-
-void CheckCount(const std::string& name, int count) {
-  if (count < 1)
-    throw SimError("tile {}: {} rotating buffers, allowed 1 or more", name, count);
-}
-
-}  // namespace
 
 Core::Core(isa::Sink& sink)
     : sink_(sink),
@@ -53,22 +45,25 @@ Tile Core::Psum(const std::string& name, DType dtype, int partitions,
   return Make(psum_, isa::Memory::kPsum, name, dtype, partitions, dims);
 }
 
+RotatingTile Core::Rotating(Allocator& allocator, isa::Memory memory, const std::string& name,
+                            int count, DType dtype, int partitions,
+                            std::initializer_list<std::int64_t> dims) {
+  if (count < 1)
+    throw SimError("tile {}: {} rotating buffers, allowed 1 or more", name, count);
+  RotatingTile tiles;
+  for (int i = 0; i < count; ++i)
+    tiles.Add(Make(allocator, memory, fmt::format("{}.{}", name, i), dtype, partitions, dims));
+  return tiles;
+}
+
 RotatingTile Core::RotatingSbuf(const std::string& name, int count, DType dtype, int partitions,
                                 std::initializer_list<std::int64_t> dims) {
-  RotatingTile tiles;
-  CheckCount(name, count);
-  for (int i = 0; i < count; ++i)
-    tiles.Add(Sbuf(fmt::format("{}.{}", name, i), dtype, partitions, dims));
-  return tiles;
+  return Rotating(sbuf_, isa::Memory::kSbuf, name, count, dtype, partitions, dims);
 }
 
 RotatingTile Core::RotatingPsum(const std::string& name, int count, DType dtype, int partitions,
                                 std::initializer_list<std::int64_t> dims) {
-  RotatingTile tiles;
-  CheckCount(name, count);
-  for (int i = 0; i < count; ++i)
-    tiles.Add(Psum(fmt::format("{}.{}", name, i), dtype, partitions, dims));
-  return tiles;
+  return Rotating(psum_, isa::Memory::kPsum, name, count, dtype, partitions, dims);
 }
 
 void Core::nc_matmul(const View& dst, const View& stationary, const View& moving, Matmul options) {

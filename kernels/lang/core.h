@@ -165,6 +165,9 @@ class Core {
  private:
   Tile Make(Allocator& allocator, isa::Memory memory, const std::string& name, DType dtype,
             int partitions, std::initializer_list<std::int64_t> dims);
+  RotatingTile Rotating(Allocator& allocator, isa::Memory memory, const std::string& name,
+                        int count, DType dtype, int partitions,
+                        std::initializer_list<std::int64_t> dims);
 
   isa::Sink& sink_;
   Allocator sbuf_;

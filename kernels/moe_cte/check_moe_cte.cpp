@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/moe_cte/moe_cte.h"
+#include "model/numerics/scale_group.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::kernels {
@@ -93,13 +94,15 @@ class Checker {
             "weights are {} and {}, allowed one x4 type for both",
             NameOf(args_.gate_up_proj_weight.dtype), NameOf(args_.down_proj_weight.dtype));
     Require(args_.gate_up_proj_scale && args_.down_proj_scale, "weight scales are missing");
-    const int least = Is(Variant::shard_on_block_mx) ? 512 : 1024;
-    Require(args_.intermediate() % 512 == 0 && args_.intermediate() >= least,
-            "intermediate {}, allowed multiples of 512 from {} on", args_.intermediate(), least);
+    constexpr int kTile = kMxGroup.tile_elements();
+    const int least = Is(Variant::shard_on_block_mx) ? kTile : 2 * kTile;
+    Require(args_.intermediate() % kTile == 0 && args_.intermediate() >= least,
+            "intermediate {}, allowed multiples of {} from {} on", args_.intermediate(), kTile,
+            least);
     const std::int64_t used = args_.used_intermediate.value_or(args_.intermediate());
     Require(used >= 1 && used <= args_.intermediate() &&
-                (used > args_.intermediate() - 512 || args_.intermediate() == least),
-            "used_intermediate {}, allowed less than 512 below intermediate {}", used,
+                (used > args_.intermediate() - kTile || args_.intermediate() == least),
+            "used_intermediate {}, allowed less than {} below intermediate {}", used, kTile,
             args_.intermediate());
   }
 

@@ -31,9 +31,9 @@ MxFfn::MxFfn(lang::Core& nki, const MoeCteArgs& args, BlockTokens& tokens, const
   gate_psum_ = nki.RotatingPsum("gate_psum", turns, DType::kBf16, 128, {b});
   up_psum_ = nki.RotatingPsum("up_psum", turns, DType::kBf16, 128, {b});
   down_psum_ = nki.RotatingPsum("down_psum", nki.psum_depth(3), DType::kBf16, 128, {kChunk});
-  inter_ = nki.RotatingSbuf("intermediate", 2, DType::kBf16, 128, {b, 4});
+  inter_ = nki.RotatingSbuf("intermediate", 2, DType::kBf16, 128, {b, kMxGroup.lanes});
   if (share.padded()) {
-    tail_ = nki.RotatingSbuf("intermediate_tail", 1, DType::kBf16, 128, {b, 4});
+    tail_ = nki.RotatingSbuf("intermediate_tail", 1, DType::kBf16, 128, {b, kMxGroup.lanes});
     nki.memset(tail_[0], 0.0f);
   }
   words_ = nki.RotatingSbuf("intermediate_x4", 1, DType::kFp8E4M3FnX4, 128, {share.tiles, b});
@@ -75,8 +75,8 @@ void MxFfn::Compute(std::int64_t turn, bool next, const ComputeHooks& hooks) {
 void MxFfn::ProjectGateUp(std::int64_t turn, const ComputeHooks& hooks) {
   for (std::int64_t tile = 0; tile < weights_.tiles(); ++tile) {
     const View& inter = Inter(tile);
-    for (int lane = 0; lane < 4; ++lane) {
-      const std::int64_t sub_tile = tile * 4 + lane;
+    for (int lane = 0; lane < kMxGroup.lanes; ++lane) {
+      const std::int64_t sub_tile = tile * kMxGroup.lanes + lane;
       if (sub_tile >= weights_.share().sub_tiles) {
         hooks.between();
         continue;
@@ -99,7 +99,7 @@ void MxFfn::MatmulGateUp(const View& psum, std::int64_t turn, int gate_or_up,
   const View w = weights_.gate_up(turn).Pick(1, gate_or_up).Slice(2, sub_tile * 128, 128);
   const View w_scale =
       weights_.gate_up_scale(turn).Pick(1, gate_or_up).Slice(2, sub_tile * 128, 128);
-  for (std::int64_t h = 0; h < args_.hidden() / 512; ++h) {
+  for (std::int64_t h = 0; h < kMxGroup.TilesOf(args_.hidden()); ++h) {
     nki_.nc_matmul_mx(psum, w.Pick(1, h), w_scale.Pick(1, h), hidden_.words(turn).Pick(1, h),
                       hidden_.scales(turn).Pick(1, h), {.accumulate = h > 0});
   }

@@ -35,14 +35,14 @@ class MxFfn final : public ExpertFfn {
   void Prepare(std::int64_t turn) override;
   void LoadWeights(std::int64_t turn) override;
   void Compute(std::int64_t turn, bool next, const ComputeHooks& hooks) override;
-  std::int64_t sub_tiles() const override { return 4 * weights_.tiles(); }
+  std::int64_t sub_tiles() const override { return kMxGroup.lanes * weights_.tiles(); }
   std::optional<lang::View> down_bias(std::int64_t turn) const override {
     return weights_.down_bias(turn);
   }
 
  private:
   const lang::View& Inter(std::int64_t tile) const {
-    return 4 * tile + 4 > weights_.share().sub_tiles ? tail_[0] : inter_[tile];
+    return (tile + 1) * kMxGroup.lanes > weights_.share().sub_tiles ? tail_[0] : inter_[tile];
   }
   void LoadGateUp(std::int64_t turn);
   void LoadDown(std::int64_t turn);

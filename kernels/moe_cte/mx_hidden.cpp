@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/numerics/scale_group.h"
+
 namespace bwmm::kernels {
 
 using lang::AluOp;
@@ -10,8 +12,8 @@ using lang::View;
 
 namespace {
 
-constexpr int kQuarters = 4;      // x4 lanes
-constexpr int kGroupTokens = 32;  // tokens of one gather
+constexpr int kQuarters = kMxGroup.lanes;
+constexpr int kGroupTokens = kTilePartitions / kQuarters;  // tokens of one gather
 constexpr int kTilesPerBank = 8;  // bf16 transposes of 128 columns in one PSUM bank
 
 }  // namespace
@@ -21,11 +23,12 @@ MxHidden::MxHidden(lang::Core& nki, const MoeCteArgs& args, const BlockTokens& t
     : nki_(nki),
       args_(args),
       tokens_(tokens),
-      tiles_(args.hidden() / 512),
+      tiles_(kMxGroup.TilesOf(args.hidden())),
       groups_(args.block_size / kGroupTokens),
       quarter_(nki.Sbuf("quarter", DType::kInt32, 128, {1})) {
   for (int w = 0; w < kQuarters; ++w)
-    nki.memset(quarter_->Slice(0, 32 * w, 32), static_cast<float>(w), Engine::kGpSimd);
+    nki.memset(quarter_->Slice(0, kGroupTokens * w, kGroupTokens), static_cast<float>(w),
+               Engine::kGpSimd);
   slots_ = nki.RotatingSbuf("row_slots", 2, DType::kInt32, 128, {groups_});
   index_ = nki.RotatingSbuf("row_index", 2, DType::kInt32, 128, {groups_});
   rows_ = nki.RotatingSbuf("hidden_rows", gather_depth, DType::kBf16, 128, {tiles_ * 128});
@@ -52,7 +55,7 @@ MxHidden::MxHidden(lang::Core& nki, const MoeCteArgs& args, const BlockTokens& t
 void MxHidden::Gather(std::int64_t turn, const BlockIndex& block) {
   const View& slots = slots_[turn];
   for (int w = 0; w < kQuarters; ++w)
-    tokens_.LoadSlots(slots.Slice(0, 32 * w, 32), block);
+    tokens_.LoadSlots(slots.Slice(0, kGroupTokens * w, kGroupTokens), block);
   nki_.tensor_scalar(index_[turn], slots, AluOp::kMultiply, static_cast<float>(kQuarters),
                      AluOp::kAdd, quarter_.view(), Engine::kGpSimd);
   if (pre_scale())

@@ -10,8 +10,8 @@ using lang::View;
 
 namespace {
 
-constexpr int kScaleRows = 16;  // per expert: 128 partitions / 8
-constexpr int kLanes = 4;
+constexpr int kTile = kMxGroup.tile_elements();         // columns of H or I in a pass
+constexpr int kScaleRows = kMxGroup.tile_scale_rows();  // of one expert
 
 DType CarriedType(const lang::HbmTensor& weight, const std::optional<DType>& weight_dtype) {
   switch (weight.dtype) {
@@ -29,7 +29,7 @@ DType CarriedType(const lang::HbmTensor& weight, const std::optional<DType>& wei
 }  // namespace
 
 MxShare WholeShare(const MoeCteArgs& args) {
-  MxShare share{.tiles = args.intermediate() / 512};
+  MxShare share{.tiles = kMxGroup.TilesOf(args.intermediate())};
   // Clamps can make something of a padded zero, which then counts in the scale of its block.
   const ClampLimits& clamp = args.clamp;
   const bool stays_zero = clamp.up_lower.value_or(0) <= 0 && clamp.up_upper.value_or(0) >= 0;
@@ -39,7 +39,7 @@ MxShare WholeShare(const MoeCteArgs& args) {
 }
 
 MxShare HalfShare(const MoeCteArgs& args, int core) {
-  const std::int64_t all = args.intermediate() / 512;
+  const std::int64_t all = kMxGroup.TilesOf(args.intermediate());
   const std::int64_t half = (all + 1) / 2;
   return core == 0 ? MxShare{.tiles = half} : MxShare{.first = half, .tiles = all - half};
 }
@@ -66,28 +66,29 @@ MxWeights::MxWeights(lang::Core& nki, const MoeCteArgs& args, const MxShare& sha
       share_(share),
       scale_base_(nki.Sbuf("scale_base", DType::kInt32, 128, {1})),
       scale_step_(nki.Sbuf("scale_step", DType::kInt32, 128, {1})) {
-  const std::int64_t h_tiles = args.hidden() / 512;
+  const std::int64_t h_tiles = kMxGroup.TilesOf(args.hidden());
   const DType type = args.gate_up_proj_weight.dtype;
   gate_up_index_ = nki.RotatingSbuf("gate_up_scale_index", 2, DType::kInt32, 128, {1});
   down_index_ = nki.RotatingSbuf("down_scale_index", 2, DType::kInt32, 128, {1});
   gate_up_ =
-      nki.RotatingSbuf("gate_up_x4", gate_up_depth, type, 128, {2, h_tiles, share_.tiles * 512});
+      nki.RotatingSbuf("gate_up_x4", gate_up_depth, type, 128, {2, h_tiles, share_.tiles * kTile});
   gate_up_scale_ = nki.RotatingSbuf("gate_up_scale", gate_up_depth, DType::kE8M0, 128,
-                                    {2, h_tiles, share_.tiles * 512});
+                                    {2, h_tiles, share_.tiles * kTile});
   down_ = nki.RotatingSbuf("down_x4", down_depth, type, 128, {share_.tiles, args.hidden()});
   down_scale_ =
       nki.RotatingSbuf("down_scale", down_depth, DType::kE8M0, 128, {share_.tiles, args.hidden()});
   if (args.gate_and_up_bias)
-    bias_ = nki.RotatingSbuf("gate_up_bias", 2, DType::kBf16, 128, {2, share_.tiles, kLanes});
+    bias_ =
+        nki.RotatingSbuf("gate_up_bias", 2, DType::kBf16, 128, {2, share_.tiles, kMxGroup.lanes});
   if (args.down_bias)
     down_bias_ = nki.RotatingSbuf("down_bias", 2, DType::kBf16, 128, {args.hidden()});
 
   nki.memset(scale_base_, -1.0f, Engine::kGpSimd);
   nki.memset(scale_step_, 0.0f, Engine::kGpSimd);
-  for (int q = 0; q < 4; ++q) {
-    nki.iota(scale_base_->Slice(0, 32 * q, 4), 4 * q, 1);
-    nki.memset(scale_step_->Slice(0, 32 * q, 4), kScaleRows, Engine::kGpSimd);
-  }
+  kMxGroup.ForEachScaleRun(kTilePartitions, [&](const ScaleRun& run) {
+    nki.iota(scale_base_->Slice(0, run.partition, run.count), run.row, 1);
+    nki.memset(scale_step_->Slice(0, run.partition, run.count), kScaleRows, Engine::kGpSimd);
+  });
 }
 
 const View& MxWeights::ScaleIndex(const lang::RotatingTile& tiles, std::int64_t block,
@@ -99,15 +100,15 @@ const View& MxWeights::ScaleIndex(const lang::RotatingTile& tiles, std::int64_t 
 }
 
 void MxWeights::LoadGateUp(std::int64_t block, const View& weight_expert, const View& expert) {
-  const std::int64_t first = share_.first * 512, count = share_.sub_tiles * 128;
+  const std::int64_t first = share_.first * kTile, count = share_.sub_tiles * 128;
   const View one = weight_expert.Slice(0, 0, 1);
   const lang::HbmTensor& words = args_.gate_up_proj_weight;
   nki_.dma_copy(gate_up_[block].Slice(3, 0, count), words.At({0}).Slice(3, first, count),
                 {.src_offset = words.Offset(one, isa::OutOfBounds::kSkip)});
-  const View scales =
-      args_.gate_up_proj_scale
-          ->Reshaped({args_.experts() * kScaleRows, 2, args_.hidden() / 512, args_.intermediate()})
-          .At();
+  const View scales = args_.gate_up_proj_scale
+                          ->Reshaped({args_.experts() * kScaleRows, 2,
+                                      kMxGroup.TilesOf(args_.hidden()), args_.intermediate()})
+                          .At();
   const View& index = ScaleIndex(gate_up_index_, block, weight_expert);
   nki_.dma_copy(gate_up_scale_[block].Slice(3, 0, count), scales.Slice(3, first, count),
                 {.gather = scales.RowsAt(index, isa::OutOfBounds::kSkip)});
@@ -121,10 +122,10 @@ void MxWeights::LoadDown(std::int64_t block, const View& weight_expert, const Vi
   const lang::HbmTensor& words = args_.down_proj_weight;
   nki_.dma_copy(down_[block], words.At({0}).Slice(1, share_.first, share_.tiles),
                 {.src_offset = words.Offset(one, isa::OutOfBounds::kSkip)});
-  const View scales =
-      args_.down_proj_scale
-          ->Reshaped({args_.experts() * kScaleRows, args_.intermediate() / 512, args_.hidden()})
-          .At();
+  const View scales = args_.down_proj_scale
+                          ->Reshaped({args_.experts() * kScaleRows,
+                                      kMxGroup.TilesOf(args_.intermediate()), args_.hidden()})
+                          .At();
   const View& index = ScaleIndex(down_index_, block, weight_expert);
   nki_.dma_copy(down_scale_[block], scales.Slice(1, share_.first, share_.tiles),
                 {.gather = scales.RowsAt(index, isa::OutOfBounds::kSkip)});

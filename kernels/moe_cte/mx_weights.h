@@ -18,6 +18,7 @@
 
 #include "kernels/lang/core.h"
 #include "kernels/moe_cte/moe_cte.h"
+#include "model/numerics/scale_group.h"
 
 namespace bwmm::kernels {
 
@@ -27,9 +28,9 @@ namespace bwmm::kernels {
 //   sub-tiles | lane 0, lane 1, lane 2, lane 3 | lane 0, lane 1, (zeros, zeros) |
 struct MxShare {
   std::int64_t first = 0, tiles = 0;
-  std::int64_t sub_tiles = 4 * tiles;
+  std::int64_t sub_tiles = kMxGroup.lanes * tiles;
 
-  bool padded() const { return sub_tiles < 4 * tiles; }
+  bool padded() const { return sub_tiles < kMxGroup.lanes * tiles; }
 };
 // All of I on one core.
 MxShare WholeShare(const MoeCteArgs& args);

@@ -98,58 +98,64 @@ std::optional<double> WeightReader::DownScale(int expert, int column) const {
   return scales == nullptr ? std::nullopt : std::optional<double>(scales[column]);
 }
 
+void WeightReader::ReadMxTile(const Matrices& from, int tile, int column, Panel& panel) const {
+  const std::size_t tiles = from.height / kPassRows;
+  const int columns = std::min<int>(kColumns, static_cast<int>(from.width) - column);
+  for (std::size_t p = 0; p < kPartitions; ++p) {
+    const auto row = [&](std::size_t rows, std::size_t at) {
+      return (((from.expert * rows + at) * from.halves + from.half) * tiles + tile) * from.width +
+             column;
+    };
+    DecodeMxRow(from.words, row(kPartitions, p), from.scales, row(kScaleRows, p / 8), columns,
+                &panel.weight[p * kLanes]);
+  }
+}
+
+void WeightReader::ReadRows(const Matrices& from, int first, int depth, int column,
+                            const float* scales, Panel& panel) const {
+  const int columns = std::min<int>(kColumns, static_cast<int>(from.width) - column);
+  for (int k = 0; k < depth; ++k) {
+    const std::size_t row = (from.expert * from.height + first + k) * from.halves + from.half;
+    DecodePlainRow(from.words, row * from.width + column,
+                   scales == nullptr ? nullptr : scales + column, columns, panel.weight[k]);
+  }
+}
+
 int WeightReader::ReadGateUp(int expert, int half, int pass, int column, Panel& panel,
                              Channel channel) const {
   Clear(panel);
-  const std::size_t width = problem_.intermediate;
-  const std::size_t height = problem_.hidden;
-  const std::size_t e = expert;
-  const int columns = std::min(kColumns, problem_.intermediate - column);
+  const Matrices from{.words = problem_.gate_up_weight,
+                      .scales = problem_.gate_up_scale,
+                      .expert = static_cast<std::size_t>(expert),
+                      .half = static_cast<std::size_t>(half),
+                      .halves = 2,
+                      .height = static_cast<std::size_t>(problem_.hidden),
+                      .width = static_cast<std::size_t>(problem_.intermediate)};
   if (mx_) {
-    const std::size_t tiles = height / kPassRows;
-    for (std::size_t p = 0; p < kPartitions; ++p) {
-      const std::size_t row = ((e * kPartitions + p) * 2 + half) * tiles + pass;
-      const std::size_t scale_row = ((e * kScaleRows + p / 8) * 2 + half) * tiles + pass;
-      DecodeMxRow(problem_.gate_up_weight, row * width + column, problem_.gate_up_scale,
-                  scale_row * width + column, columns, &panel.weight[p * kLanes]);
-    }
+    ReadMxTile(from, pass, column, panel);
     return kPassRows;
   }
-  const float* scales = channel == kRaw ? nullptr : GateUpScales(expert, half);
-  if (scales != nullptr)
-    scales += column;
-  const int depth = std::min(kPassRows, problem_.hidden - pass * kPassRows);
-  for (int k = 0; k < depth; ++k) {
-    const std::size_t row = (e * height + pass * kPassRows + k) * 2 + half;
-    DecodePlainRow(problem_.gate_up_weight, row * width + column, scales, columns, panel.weight[k]);
-  }
+  const int first = pass * kPassRows;
+  const int depth = std::min(kPassRows, problem_.hidden - first);
+  ReadRows(from, first, depth, column, channel == kRaw ? nullptr : GateUpScales(expert, half),
+           panel);
   return depth;
 }
 
 void WeightReader::ReadDown(int expert, int first, int depth, int column, Panel& panel,
                             Channel channel) const {
   Clear(panel);
-  const std::size_t width = problem_.hidden;
-  const std::size_t height = problem_.intermediate;
-  const std::size_t e = expert;
-  const int columns = std::min(kColumns, problem_.hidden - column);
-  if (mx_) {
-    const std::size_t tiles = height / kPassRows;
-    for (std::size_t p = 0; p < kPartitions; ++p) {
-      const std::size_t row = (e * kPartitions + p) * tiles + first / kPassRows;
-      const std::size_t scale_row = (e * kScaleRows + p / 8) * tiles + first / kPassRows;
-      DecodeMxRow(problem_.down_weight, row * width + column, problem_.down_scale,
-                  scale_row * width + column, columns, &panel.weight[p * kLanes]);
-    }
-    return;
-  }
-  const float* scales = channel == kRaw ? nullptr : DownScales(expert);
-  if (scales != nullptr)
-    scales += column;
-  for (int k = 0; k < depth; ++k) {
-    DecodePlainRow(problem_.down_weight, (e * height + first + k) * width + column, scales, columns,
-                   panel.weight[k]);
-  }
+  const Matrices from{.words = problem_.down_weight,
+                      .scales = problem_.down_scale,
+                      .expert = static_cast<std::size_t>(expert),
+                      .half = 0,
+                      .halves = 1,
+                      .height = static_cast<std::size_t>(problem_.intermediate),
+                      .width = static_cast<std::size_t>(problem_.hidden)};
+  if (mx_)
+    ReadMxTile(from, first / kPassRows, column, panel);
+  else
+    ReadRows(from, first, depth, column, channel == kRaw ? nullptr : DownScales(expert), panel);
 }
 
 }  // namespace bwmm::reference

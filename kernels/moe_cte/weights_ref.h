@@ -36,6 +36,15 @@ class WeightReader {
   std::optional<double> DownScale(int expert, int column) const;
 
  private:
+  // Where an expert's weights lie: `halves` matrices of height x width, row by row in turn.
+  struct Matrices {
+    const void* words;
+    const void* scales;
+    std::size_t expert, half, halves, height, width;
+  };
+  void ReadMxTile(const Matrices& from, int tile, int column, Panel& panel) const;
+  void ReadRows(const Matrices& from, int first, int depth, int column, const float* scales,
+                Panel& panel) const;
   // One row of the weight tensor: `columns` words from element `at`, scales from `scale_at`.
   void DecodeMxRow(const void* words, std::size_t at, const void* scales, std::size_t scale_at,
                    int columns, double (*rows)[kColumns]) const;

@@ -34,24 +34,25 @@ bool FastTensorEngine::CanPush() const {
   return pops_.size() < static_cast<std::size_t>(config_.queue_depth);
 }
 
-void FastTensorEngine::Push(LoadCommand command) {
+template <typename Command>
+CommandTimes FastTensorEngine::Queue(const Command& command) {
   Check(CanPush(), "a command is pushed only when the queue has room");
   check_.Accept(command);
   const CommandTimes times = schedule_.Accept(command, cycle_);
   pops_.push_back(times.popped);
   Schedule(command.id, EventKind::kStarted, times.started);
   Schedule(command.id, EventKind::kReadDone, times.read_done);
+  return times;
+}
+
+void FastTensorEngine::Push(LoadCommand command) {
+  Queue(command);
   if (compute_)
     in_flight_.emplace_back(std::move(command));
 }
 
 void FastTensorEngine::Push(MoveCommand command) {
-  Check(CanPush(), "a command is pushed only when the queue has room");
-  check_.Accept(command);
-  const CommandTimes times = schedule_.Accept(command, cycle_);
-  pops_.push_back(times.popped);
-  Schedule(command.id, EventKind::kStarted, times.started);
-  Schedule(command.id, EventKind::kReadDone, times.read_done);
+  const CommandTimes times = Queue(command);
   Schedule(command.id, EventKind::kWritten, times.written);
   if (compute_)
     in_flight_.emplace_back(PendingMove{times.written, std::move(command)});

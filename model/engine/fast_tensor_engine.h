@@ -39,6 +39,9 @@ class FastTensorEngine final : public TensorEngine {
     MoveCommand command;
   };
 
+  // Takes the command into the queue: when it is popped, read and, of a MoveCommand, written.
+  template <typename Command>
+  CommandTimes Queue(const Command& command);
   void Schedule(std::uint32_t id, EventKind kind, Cycle cycle);
   void Finish(const MoveCommand& command);
 

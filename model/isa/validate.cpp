@@ -46,8 +46,8 @@ class Validator {
             fmt::format("stationary free size must be at most {}", limits_.psum_partitions),
             i.stationary);
     if (i.mode == PeMode::kMx) {
-      Require(i.stationary.partitions % 32 == 0, "MX partitions must be a multiple of 32",
-              i.stationary);
+      Require(i.stationary.partitions % kQuadrantPartitions == 0,
+              "MX partitions must be a multiple of 32", i.stationary);
       Require(i.stationary.free_size() % 2 == 0, "MX stationary free size must be even",
               i.stationary);
       Require(IsX4(i.stationary.dtype), "MX operands must be x4 types", i.stationary);
@@ -98,7 +98,8 @@ class Validator {
     Require(i.dst.dtype == DType::kFp8E4M3FnX4 || i.dst.dtype == DType::kFp8E5M2X4,
             "dst must be float8_e4m3fn_x4 or float8_e5m2_x4", i.dst);
     Require(i.dst.memory == Memory::kSbuf, "dst must be in SBUF", i.dst);
-    Require(i.src.partitions % 32 == 0, "partitions must be a multiple of 32", i.src);
+    Require(i.src.partitions % kQuadrantPartitions == 0, "partitions must be a multiple of 32",
+            i.src);
     Require(i.src.free_size() == 4 * i.dst.free_size(), "src must have 4 elements per dst word",
             i.src);
     Require(i.dst.partitions == i.src.partitions,

@@ -52,19 +52,6 @@ void RoundEach(const float* values, int count, std::byte* target, std::ptrdiff_t
   }
 }
 
-template <typename Format, typename Word>
-void WidenSmall(const std::byte* source, std::ptrdiff_t stride_bytes, int count, float* out) {
-  WidenEach<Word>(source, stride_bytes, count, out,
-                  [](Word code) { return small_float::Decode<Format>(code); });
-}
-
-template <typename Format, typename Word>
-void RoundToSmall(const float* values, int count, std::byte* target, std::ptrdiff_t stride_bytes) {
-  RoundEach<Word>(values, count, target, stride_bytes, [](float value) {
-    return static_cast<Word>(small_float::Round<Format, Saturate::kNo>(value));
-  });
-}
-
 std::uint32_t CanonicalFp32(float value) {
   const std::uint32_t word = std::bit_cast<std::uint32_t>(value);
   return (word & small_float::kFp32Abs) > small_float::kFp32Inf ? small_float::kFp32Nan : word;
@@ -87,79 +74,90 @@ std::uint8_t RoundToUint8(float value) {
   return static_cast<std::uint8_t>(static_cast<std::int32_t>(std::rint(clamped)));
 }
 
+// What an element type is: its word, and the float a word stands for and becomes.
+struct Fp32Element {
+  using Word = std::uint32_t;
+  static float Decode(Word word) { return std::bit_cast<float>(word); }
+  static Word Encode(float value) { return CanonicalFp32(value); }
+};
+
+struct Bf16Element {
+  using Word = std::uint16_t;
+  static float Decode(Word word) { return Bf16::FromBits(word).ToFloat(); }
+  static Word Encode(float value) { return Bf16::RoundFrom(value).bits(); }
+};
+
+template <typename Format, typename Code>
+struct SmallElement {
+  using Word = Code;
+  static float Decode(Word word) { return small_float::Decode<Format>(word); }
+  static Word Encode(float value) {
+    return static_cast<Word>(small_float::Round<Format, Saturate::kNo>(value));
+  }
+};
+
+struct Int32Element {
+  using Word = std::int32_t;
+  static float Decode(Word word) { return static_cast<float>(word); }
+  static Word Encode(float value) { return RoundToInt32(value); }
+};
+
+struct Uint8Element {
+  using Word = std::uint8_t;
+  static float Decode(Word word) { return static_cast<float>(word); }
+  static Word Encode(float value) { return RoundToUint8(value); }
+};
+
+// Calls visit with the element of the type.
+template <typename Visit>
+void WithElement(DType type, const Visit& visit) {
+  switch (type) {
+    case DType::kFp32:
+      return visit(Fp32Element());
+    case DType::kBf16:
+      return visit(Bf16Element());
+    case DType::kFp16:
+      return visit(SmallElement<small_float::Fp16Format, std::uint16_t>());
+    case DType::kFp8E4M3Fn:
+      return visit(SmallElement<small_float::E4M3FnFormat, std::uint8_t>());
+    case DType::kFp8E4M3:
+      return visit(SmallElement<small_float::E4M3Format, std::uint8_t>());
+    case DType::kFp8E5M2:
+      return visit(SmallElement<small_float::E5M2Format, std::uint8_t>());
+    case DType::kInt32:
+      return visit(Int32Element());
+    case DType::kUint8:
+    case DType::kE8M0:
+      return visit(Uint8Element());
+    case DType::kFp8E4M3FnX4:
+    case DType::kFp8E5M2X4:
+    case DType::kFp4E2M1FnX4:
+    case DType::kInt16:
+    case DType::kUint16:
+    case DType::kUint32:
+      break;
+  }
+  Check(false, "Widen, RoundTo: an element type, not one of bytes only");
+}
+
 }  // namespace
 
 void Widen(DType type, const std::byte* source, std::ptrdiff_t stride_bytes, int count,
            float* out) {
   Check(count >= 0, "Widen: the count is not negative");
-  switch (type) {
-    case DType::kFp32:
-      return WidenEach<float>(source, stride_bytes, count, out, [](float value) { return value; });
-    case DType::kBf16:
-      return WidenEach<std::uint16_t>(source, stride_bytes, count, out, [](std::uint16_t code) {
-        return Bf16::FromBits(code).ToFloat();
-      });
-    case DType::kFp16:
-      return WidenSmall<small_float::Fp16Format, std::uint16_t>(source, stride_bytes, count, out);
-    case DType::kFp8E4M3Fn:
-      return WidenSmall<small_float::E4M3FnFormat, std::uint8_t>(source, stride_bytes, count, out);
-    case DType::kFp8E4M3:
-      return WidenSmall<small_float::E4M3Format, std::uint8_t>(source, stride_bytes, count, out);
-    case DType::kFp8E5M2:
-      return WidenSmall<small_float::E5M2Format, std::uint8_t>(source, stride_bytes, count, out);
-    case DType::kInt32:
-      return WidenEach<std::int32_t>(source, stride_bytes, count, out,
-                                     [](std::int32_t value) { return static_cast<float>(value); });
-    case DType::kUint8:
-    case DType::kE8M0:
-      return WidenEach<std::uint8_t>(source, stride_bytes, count, out,
-                                     [](std::uint8_t value) { return static_cast<float>(value); });
-    case DType::kFp8E4M3FnX4:
-    case DType::kFp8E5M2X4:
-    case DType::kFp4E2M1FnX4:
-    case DType::kInt16:
-    case DType::kUint16:
-    case DType::kUint32:
-      break;
-  }
-  Check(false, "Widen: an element type, not one of bytes only");
+  WithElement(type, [&]<typename Element>(Element) {
+    WidenEach<typename Element::Word>(source, stride_bytes, count, out,
+                                      [](auto word) { return Element::Decode(word); });
+  });
 }
 
 void RoundTo(DType type, const float* values, int count, std::byte* target,
              std::ptrdiff_t stride_bytes) {
   Check(count >= 0, "RoundTo: the count is not negative");
-  switch (type) {
-    case DType::kFp32:
-      return RoundEach<std::uint32_t>(values, count, target, stride_bytes, CanonicalFp32);
-    case DType::kBf16:
-      return RoundEach<std::uint16_t>(values, count, target, stride_bytes,
-                                      [](float value) { return Bf16::RoundFrom(value).bits(); });
-    case DType::kFp16:
-      return RoundToSmall<small_float::Fp16Format, std::uint16_t>(values, count, target,
-                                                                  stride_bytes);
-    case DType::kFp8E4M3Fn:
-      return RoundToSmall<small_float::E4M3FnFormat, std::uint8_t>(values, count, target,
-                                                                   stride_bytes);
-    case DType::kFp8E4M3:
-      return RoundToSmall<small_float::E4M3Format, std::uint8_t>(values, count, target,
-                                                                 stride_bytes);
-    case DType::kFp8E5M2:
-      return RoundToSmall<small_float::E5M2Format, std::uint8_t>(values, count, target,
-                                                                 stride_bytes);
-    case DType::kInt32:
-      return RoundEach<std::int32_t>(values, count, target, stride_bytes, RoundToInt32);
-    case DType::kUint8:
-    case DType::kE8M0:
-      return RoundEach<std::uint8_t>(values, count, target, stride_bytes, RoundToUint8);
-    case DType::kFp8E4M3FnX4:
-    case DType::kFp8E5M2X4:
-    case DType::kFp4E2M1FnX4:
-    case DType::kInt16:
-    case DType::kUint16:
-    case DType::kUint32:
-      break;
-  }
-  Check(false, "RoundTo: an element type, not one of bytes only");
+  WithElement(type, [&]<typename Element>(Element) {
+    RoundEach<typename Element::Word>(values, count, target, stride_bytes,
+                                      [](float value) { return Element::Encode(value); });
+  });
 }
 
 }  // namespace bwmm

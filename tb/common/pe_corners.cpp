@@ -1,5 +1,7 @@
 #include "tb/common/pe_corners.h"
 
+#include <span>
+
 #include "tb/common/stimulus.h"
 
 namespace bwmm::tb {
@@ -87,75 +89,79 @@ std::vector<std::uint8_t> PeCorners::Interleave(
   return InterleaveColumns(columns);
 }
 
+namespace {
+
+// 24 rows of every pair of the types, filled by `fill`.
+template <typename Fill>
+std::vector<PeCorners> OfEachPair(std::span<const DType> types, const Fill& fill) {
+  std::vector<PeCorners> all;
+  for (const DType w_type : types) {
+    for (const DType x_type : types) {
+      all.push_back({.name = std::string(NameOf(w_type)) + " x " + std::string(NameOf(x_type)),
+                     .w_type = w_type,
+                     .x_type = x_type,
+                     .rows = 24});
+      fill(all.back());
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
 std::vector<PeCorners> OrdinaryCorners() {
   constexpr DType kTypes[] = {DType::kBf16, DType::kFp16, DType::kFp8E4M3Fn, DType::kFp8E4M3,
                               DType::kFp8E5M2};
   Stimulus stimulus(11);
-  std::vector<PeCorners> all;
-  for (const DType w_type : kTypes) {
-    for (const DType x_type : kTypes) {
-      PeCorners corners{.name = std::string(NameOf(w_type)) + " x " + std::string(NameOf(x_type)),
-                        .w_type = w_type,
-                        .x_type = x_type,
-                        .rows = 24};
-      // A column holds one code, so that every pair of codes meets on its own and with its like.
-      for (const std::uint32_t code : EdgeCodes(w_type))
-        corners.w.push_back(Repeat({code}, corners.rows));
-      for (const std::uint32_t code : EdgeCodes(x_type)) {
-        corners.x.push_back(Repeat({code}, corners.rows));
-        corners.x.push_back(Repeat({code, 0}, corners.rows));
-      }
-      for (int i = 0; i < 10; ++i) {
-        Column w, x;
-        const Column w_codes = EdgeCodes(w_type), x_codes = EdgeCodes(x_type);
-        const int w_finite = static_cast<int>(w_codes.size()) - 4;
-        const int x_finite = static_cast<int>(x_codes.size()) - 4;
-        for (int row = 0; row < corners.rows; ++row) {
-          w.push_back(w_codes[stimulus.Between(0, w_finite)]);
-          x.push_back(x_codes[stimulus.Between(0, x_finite)]);
-        }
-        corners.w.push_back(w);
-        corners.x.push_back(x);
-      }
-      all.push_back(std::move(corners));
+  return OfEachPair(kTypes, [&](PeCorners& corners) {
+    const DType w_type = corners.w_type, x_type = corners.x_type;
+    // A column holds one code, so that every pair of codes meets on its own and with its like.
+    for (const std::uint32_t code : EdgeCodes(w_type))
+      corners.w.push_back(Repeat({code}, corners.rows));
+    for (const std::uint32_t code : EdgeCodes(x_type)) {
+      corners.x.push_back(Repeat({code}, corners.rows));
+      corners.x.push_back(Repeat({code, 0}, corners.rows));
     }
-  }
-  return all;
+    for (int i = 0; i < 10; ++i) {
+      Column w, x;
+      const Column w_codes = EdgeCodes(w_type), x_codes = EdgeCodes(x_type);
+      const int w_finite = static_cast<int>(w_codes.size()) - 4;
+      const int x_finite = static_cast<int>(x_codes.size()) - 4;
+      for (int row = 0; row < corners.rows; ++row) {
+        w.push_back(w_codes[stimulus.Between(0, w_finite)]);
+        x.push_back(x_codes[stimulus.Between(0, x_finite)]);
+      }
+      corners.w.push_back(w);
+      corners.x.push_back(x);
+    }
+  });
 }
 
 std::vector<PeCorners> MxCorners() {
   constexpr DType kTypes[] = {DType::kFp8E4M3FnX4, DType::kFp8E5M2X4, DType::kFp4E2M1FnX4};
   constexpr std::uint8_t kScales[] = {0x00, 0x01, 0x40, 0x6f, 0x7f, 0x90, 0xe6, 0xfe, 0xff};
   Stimulus stimulus(12);
-  std::vector<PeCorners> all;
-  for (const DType w_type : kTypes) {
-    for (const DType x_type : kTypes) {
-      PeCorners corners{.name = std::string(NameOf(w_type)) + " x " + std::string(NameOf(x_type)),
-                        .w_type = w_type,
-                        .x_type = x_type,
-                        .rows = 24};
-      const auto add = [&](auto& columns, auto& scales, const Column& column) {
-        columns.push_back(column);
-        std::vector<std::uint8_t> scale;
-        for (int g = 0; g < corners.rows / 8; ++g)
-          scale.push_back(kScales[stimulus.Between(0, stimulus.OneIn(3) ? 8 : 6)]);
-        scales.push_back(scale);
-      };
-      const auto add_both = [&](DType dtype, auto& columns, auto& scales) {
-        for (const std::uint32_t code : LaneCodes(dtype)) {
-          add(columns, scales, Repeat({WordOf(dtype, code, code, 0)}, corners.rows));
-          add(columns, scales,
-              Repeat({WordOf(dtype, code, 0, 1), WordOf(dtype, 0, code, 2)}, corners.rows));
-          add(columns, scales, BigAndSmall(dtype, corners.rows, code, false));
-          add(columns, scales, BigAndSmall(dtype, corners.rows, code, true));
-        }
-      };
-      add_both(w_type, corners.w, corners.w_scale);
-      add_both(x_type, corners.x, corners.x_scale);
-      all.push_back(std::move(corners));
-    }
-  }
-  return all;
+  return OfEachPair(kTypes, [&](PeCorners& corners) {
+    const DType w_type = corners.w_type, x_type = corners.x_type;
+    const auto add = [&](auto& columns, auto& scales, const Column& column) {
+      columns.push_back(column);
+      std::vector<std::uint8_t> scale;
+      for (int g = 0; g < corners.rows / 8; ++g)
+        scale.push_back(kScales[stimulus.Between(0, stimulus.OneIn(3) ? 8 : 6)]);
+      scales.push_back(scale);
+    };
+    const auto add_both = [&](DType dtype, auto& columns, auto& scales) {
+      for (const std::uint32_t code : LaneCodes(dtype)) {
+        add(columns, scales, Repeat({WordOf(dtype, code, code, 0)}, corners.rows));
+        add(columns, scales,
+            Repeat({WordOf(dtype, code, 0, 1), WordOf(dtype, 0, code, 2)}, corners.rows));
+        add(columns, scales, BigAndSmall(dtype, corners.rows, code, false));
+        add(columns, scales, BigAndSmall(dtype, corners.rows, code, true));
+      }
+    };
+    add_both(w_type, corners.w, corners.w_scale);
+    add_both(x_type, corners.x, corners.x_scale);
+  });
 }
 
 }  // namespace bwmm::tb

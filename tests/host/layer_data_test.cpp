@@ -11,6 +11,7 @@
 
 #include "host/dense_experts.h"
 #include "host/tensor_file.h"
+#include "tests/host/small_layer.h"
 #include "tests/host/temp_dir.h"
 #include "tests/host/unpacked_weights.h"
 
@@ -19,20 +20,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-constexpr WeightLayout kLayouts[] = {WeightLayout::kBf16, WeightLayout::kFp8, WeightLayout::kMxfp4,
-                                     WeightLayout::kMxfp8E4M3, WeightLayout::kMxfp8E5M2};
-
-LayerConfig SmallConfig() {
-  return {.name = "small",
-          .hidden = 600,
-          .intermediate = 700,
-          .experts = 2,
-          .top_k = 1,
-          .gate_up_bias = true,
-          .down_bias = true,
-          .up_offset = 1};
-}
 
 LayerTensors Build(const LayerConfig& config, WeightLayout layout, std::uint64_t seed = 1,
                    bool with_data = true) {

@@ -7,26 +7,13 @@
 
 #include "host/routing.h"
 #include "host/tensor_file.h"
+#include "tests/host/small_layer.h"
 #include "tests/host/temp_dir.h"
 
 namespace bwmm::host {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr WeightLayout kLayouts[] = {WeightLayout::kBf16, WeightLayout::kFp8, WeightLayout::kMxfp4,
-                                     WeightLayout::kMxfp8E4M3, WeightLayout::kMxfp8E5M2};
-
-LayerConfig SmallConfig() {
-  return {.name = "small",
-          .hidden = 600,
-          .intermediate = 700,
-          .experts = 2,
-          .top_k = 1,
-          .gate_up_bias = true,
-          .down_bias = true,
-          .up_offset = 1};
-}
 
 LayerTensors Build(const LayerConfig& config, WeightLayout layout, std::uint64_t seed) {
   return BuildLayer(config, GenerateRouting(config.RoutingFor(2, 1)), layout, seed, true);

@@ -103,5 +103,21 @@ TEST(BufferDepth, OfADenseVariantIsTheLargestChunkOfIThatFits) {
   }
 }
 
+// The conditions of 200 blocks and more are a KiB: they have room before the weights take the rest.
+TEST(BufferDepth, AHybridOfManyBlocksFitsWhereverFewerBytesFit) {
+  Layer layer = LayerOf(kernels::MoECTEImplementation::shard_on_i_hybrid);
+  layer.intermediate = 1024;
+  layer.experts = 256;
+  layer.tokens = 300;
+  const workloads::LayerJob job(OptionsOf(layer), {}, kHbmBytes, false);
+  ASSERT_GT(job.layout().blocks, 200);
+  std::int64_t least = 1 << 20;
+  for (Choice choice = ChoiceWith(job, least); choice.peak > 0;
+       choice = ChoiceWith(job, least - kGranule))
+    least = choice.peak;
+  for (std::int64_t bytes = least; bytes < least + 8192; bytes += kGranule)
+    EXPECT_GT(ChoiceWith(job, bytes).peak, 0) << bytes << " bytes, " << least << " fit";
+}
+
 }  // namespace
 }  // namespace bwmm

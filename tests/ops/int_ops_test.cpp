@@ -116,6 +116,44 @@ TEST(IntOps, ChainsAreExactAndSaturate) {
   }
 }
 
+// The same with a column for each of the two, and with a constant for the second.
+TEST(IntOps, ScalarsAreExactAndSaturate) {
+  ElementMemory memory(kSeed);
+  const auto n = static_cast<std::int64_t>(kCorners.size());
+  const Operand src = Ints(n, n, 0), dst = Ints(n, n, 1), left = Ints(n, 1, 2),
+                right = Ints(n, 1, 3);
+  std::vector<std::int32_t> x;
+  for (std::int64_t p = 0; p < n; ++p)
+    x.insert(x.end(), kCorners.begin(), kCorners.end());
+  memory.Fill(src, Codes(x));
+  memory.Fill(left, Codes(kCorners));
+  constexpr std::int32_t kConstant = 1 << 25;
+  for (std::size_t shift = 0; shift < kCorners.size(); ++shift) {
+    std::vector<std::int32_t> y = kCorners;
+    std::ranges::rotate(y, y.begin() + static_cast<std::ptrdiff_t>(shift));
+    memory.Fill(right, Codes(y));
+    for (const AluOp op0 : kOps) {
+      for (const AluOp op1 : kOps) {
+        for (const bool constant : {false, true}) {
+          isa::TensorScalar op{
+              .dst = dst, .src = src, .op0 = op0, .scalar0 = left, .op1 = op1, .scalar1 = right};
+          if (constant)
+            op.scalar1 = static_cast<float>(kConstant);
+          Execute(op, memory.core());
+          const auto result = memory.Codes(dst);
+          for (std::size_t i = 0; i < result.size(); ++i) {
+            const std::int32_t second = constant ? kConstant : y[i / n];
+            const Wide expected = Alu(op1, Alu(op0, x[i], kCorners[i / n]), second);
+            ASSERT_EQ(static_cast<std::int32_t>(result[i]), Saturated(expected))
+                << '(' << x[i] << ' ' << isa::NameOf(op0) << ' ' << kCorners[i / n] << ") "
+                << isa::NameOf(op1) << ' ' << second;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(IntOps, AProductOfARowSaturatesAndDoesNotWrap) {
   ElementMemory memory(kSeed);
   const Operand src = Ints(2, 8, 0), dst = Ints(2, 1, 1);

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 #include <mpfr.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <random>
+
+#include "model/ops/psum_array.h"
 
 namespace bwmm::ops {
 namespace {
@@ -105,6 +108,39 @@ TEST(Psum, TransposedRowsKeepNanPayloadsAndSignsInEitherHalf) {
   EXPECT_EQ(words[0], 0x7fa17fa1U);
   EXPECT_EQ(words[1], 0x80008000U);
   EXPECT_EQ(words[2], 0xffffffffU);
+}
+
+// From unit 6, half a word each: rows of 4 bytes in words 3, 4 and 5, of 2 bytes in both halves of
+// 3 and the low one of 4.
+TEST(PsumArray, RowsTakeAWordOrHalfOfOne) {
+  const std::uint32_t bits[] = {0x11, 0x12, 0x21, 0x22, 0x31, 0x32};
+  const float numbers[] = {1, 2, 3, 4, 5, 6};
+  const auto rows = [](auto write) {
+    PsumArray array(8);
+    write(array);
+    std::array<std::array<std::uint32_t, 2>, 8> words;
+    for (int w = 0; w < 8; ++w)
+      array.Read(w, words[w]);
+    return words;
+  };
+  using Words = std::array<std::array<std::uint32_t, 2>, 8>;
+  const Words turned = {{{}, {}, {}, {0x11, 0x12}, {0x21, 0x22}, {0x31, 0x32}, {}, {}}};
+  const Words turned_halves = {{{}, {}, {}, {0x210011, 0x220012}, {0x31, 0x32}, {}, {}, {}}};
+  const Words sums = {{{},
+                       {},
+                       {},
+                       {0x3f800000, 0x40000000},
+                       {0x40400000, 0x40800000},
+                       {0x40a00000, 0x40c00000},
+                       {},
+                       {}}};
+  const Words sums_halves = {{{}, {}, {}, {0x40403f80, 0x40804000}, {0x40a0, 0x40c0}, {}, {}, {}}};
+  EXPECT_EQ(rows([&](PsumArray& a) { a.WriteTransposed(6, DType::kFp32, bits, 3, 2); }), turned);
+  EXPECT_EQ(rows([&](PsumArray& a) { a.WriteTransposed(6, DType::kUint16, bits, 3, 2); }),
+            turned_halves);
+  EXPECT_EQ(rows([&](PsumArray& a) { a.Write(6, DType::kFp32, false, numbers, 3, 2); }), sums);
+  EXPECT_EQ(rows([&](PsumArray& a) { a.Write(6, DType::kBf16, false, numbers, 3, 2); }),
+            sums_halves);
 }
 
 }  // namespace

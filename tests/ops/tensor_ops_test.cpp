@@ -70,7 +70,7 @@ class Cases {
     Operand o{.memory = Pick(0, 2) == 0 ? Memory::kPsum : Memory::kSbuf, .dtype = dtype};
     o.partition = 32 * Pick(0, 3);
     o.partitions = partitions_;
-    o.offset = 1024 * slot_++ + 4 * Pick(0, 10);
+    o.offset = 1024 * slot_++ + SizeOf(dtype) * Pick(0, 10);  // in PSUM also within a word
     o.rank = rank_;
     std::int64_t stride = 1;
     for (int i = rank_ - 1; i >= 0; --i) {
@@ -214,6 +214,47 @@ TEST(TensorOps, ACopyOfOneTypeMovesBitsAndOthersConvert) {
       return ts == td ? codes[n] : CodeOf(td, static_cast<float>(ValueOf(ts, codes[n])));
     });
   }
+}
+
+// The functions whose value needs no oracle of its own; the others are ops.activation's business.
+TEST(TensorOps, AnActivationIsOfTheScaledSourcePlusABias) {
+  ElementMemory memory(kSeed + 6);
+  Cases cases(memory);
+  for (int i = 0; i < kCases; ++i, cases.Next()) {
+    const DType ts = cases.PickOf(kTypes), td = cases.PickOf(kTypes);
+    const bool squared = cases.Pick(0, 1) == 1;
+    isa::ActivationOp op{.function = squared ? Activation::kReluSquared : Activation::kIdentity,
+                         .dst = cases.Make(td, false),
+                         .src = cases.Make(ts, true),
+                         .scale = cases.PickOf(std::array{1.0f, -1.0f, 0.3f})};
+    if (cases.Pick(0, 2) > 0)
+      op.bias = cases.Column(cases.PickOf(std::array{DType::kFp32, DType::kBf16}));
+    const auto x = memory.Values(op.src);
+    const auto bias = op.bias ? memory.Values(*op.bias) : std::vector<double>{0};
+    const std::int64_t columns = op.src.free_size();
+    ExpectElements(memory, op, [&](std::size_t n) {
+      double value = static_cast<float>(x[n]);
+      if (op.scale != 1 || op.bias)
+        value = Alu(AluOp::kAdd, Alu(AluOp::kMultiply, value, op.scale),
+                    bias[bias.size() == 1 ? 0 : n / columns]);
+      if (squared && !std::isnan(value))
+        value = static_cast<float>(value > 0 ? value * value : 0);
+      return CodeOf(td, value);
+    });
+  }
+}
+
+TEST(TensorOps, AnActivationWithoutScaleAndBiasKeepsTheSignOfZero) {
+  ElementMemory memory(kSeed + 7);
+  constexpr std::uint32_t kMinusZero = 0x80000000;
+  isa::ActivationOp op{.dst = Dense(Memory::kSbuf, DType::kFp32, 1, {1}, 0),
+                       .src = Dense(Memory::kSbuf, DType::kFp32, 1, {1}, 1024)};
+  const Operand zero = Dense(Memory::kSbuf, DType::kFp32, 1, {1}, 2048);
+  memory.Fill(op.src, {kMinusZero});
+  memory.Fill(zero, {0});
+  ExpectElements(memory, op, [](std::size_t) { return kMinusZero; });
+  op.bias = zero;
+  ExpectElements(memory, op, [](std::size_t) { return 0u; });
 }
 
 TEST(TensorOps, MemsetWritesItsValueAndKeepsTheSignOfZero) {
