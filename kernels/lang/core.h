@@ -107,7 +107,6 @@ class Core {
                             std::initializer_list<std::int64_t> dims);
   RotatingTile RotatingPsum(const std::string& name, int count, DType dtype, int partitions,
                             std::initializer_list<std::int64_t> dims);
-  std::int64_t free_sbuf_bytes() const { return sbuf_.free_bytes(); }
   // How often a PSUM buffer rotates: kernels are laid out for 8 banks, and another number of banks
   // scales every depth, so that few banks cost overlap and many gain it.
   static constexpr int kPsumBanks = 8;

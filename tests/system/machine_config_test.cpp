@@ -8,21 +8,14 @@
 #include <functional>
 
 #include "model/support/sim_error.h"
+#include "tests/system/error_of.h"
 
 namespace bwmm {
 namespace {
 
+using test::ErrorOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::string ErrorOf(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const SimError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(MachineConfig, HasBothPresets) {
   EXPECT_THAT(PresetNames(), ElementsAre("trn3", "trn2"));

@@ -13,6 +13,7 @@
 #include "model/support/sim_error.h"
 #include "model/system/listing.h"
 #include "model/system/records.h"
+#include "tests/system/error_of.h"
 #include "tests/system/mx_program.h"
 #include "tests/system/two_core_program.h"
 
@@ -20,6 +21,7 @@ namespace bwmm {
 namespace {
 
 using isa::Operand;
+using test::ErrorOf;
 using test::TwoCoreProgram;
 using test::TwoCoreTensors;
 using ::testing::HasSubstr;
@@ -29,15 +31,6 @@ RunResult RunProgram(TwoCoreTensors& tensors, Fidelity fidelity, const RunOption
   return RunMachine(
       LoadMachine(machine), fidelity, tensors.hbm,
       [&](isa::Sink& sink) { TwoCoreProgram(tensors, sink); }, options);
-}
-
-std::string ErrorOf(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const SimError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Machine, GivesTheSequentialExecutorsBits) {

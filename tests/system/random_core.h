@@ -119,8 +119,8 @@ struct RandomCore {
   }
 
   Operand Column(int column, std::int64_t lanes = 128, int lane = 0) const {
-    return DenseTile(Memory::kSbuf, DType::kInt32,
-                     kControlAt + static_cast<std::uint64_t>(4 * column), lanes, 1, lane);
+    return Tile(Memory::kSbuf, DType::kInt32, kControlAt + static_cast<std::uint64_t>(4 * column),
+                lanes, 1, lane);
   }
   void SetControl(int lane, int column, std::int64_t value) {
     using Int32 = std::numeric_limits<std::int32_t>;

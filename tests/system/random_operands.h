@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/isa/instruction.h"
+#include "tests/system/program_parts.h"
 #include "tests/system/random_layout.h"
 
 namespace bwmm::test {
@@ -115,18 +116,6 @@ inline Operand DenseRows(const Area& area, DType dtype, std::int64_t rows) {
       .memory = Memory::kHbm, .dtype = dtype, .partitions = rows, .offset = area.begin, .rank = 1};
   operand.partition_stride = area.bytes / rows / SizeOf(dtype);
   operand.dims[0] = {.size = operand.partition_stride, .stride = 1};
-  return operand;
-}
-
-inline Operand DenseTile(Memory memory, DType dtype, std::uint64_t offset, std::int64_t partitions,
-                         std::int64_t free, int partition = 0) {
-  Operand operand{.memory = memory,
-                  .dtype = dtype,
-                  .partition = partition,
-                  .partitions = partitions,
-                  .offset = offset,
-                  .rank = 1};
-  operand.dims[0] = {.size = free, .stride = 1};
   return operand;
 }
 

@@ -82,24 +82,24 @@ class RandomProgram {
   void Load(RandomCore& core) {
     for (int slot = 0; slot < kSlots; ++slot) {
       const DType type = kSlotTypes[slot];
-      core.Emit(Engine::kSync, isa::DmaCopy{.dst = DenseTile(Memory::kSbuf, type, slot * kSlotBytes,
-                                                             128, kSlotBytes / SizeOf(type)),
+      core.Emit(Engine::kSync, isa::DmaCopy{.dst = Tile(Memory::kSbuf, type, slot * kSlotBytes, 128,
+                                                        kSlotBytes / SizeOf(type)),
                                             .src = DenseRows(layout_.inputs[slot], type, 128)});
     }
-    core.Emit(Engine::kSync, isa::DmaCopy{.dst = DenseTile(Memory::kSbuf, DType::kInt32, kControlAt,
-                                                           128, kControlColumns),
+    core.Emit(Engine::kSync, isa::DmaCopy{.dst = Tile(Memory::kSbuf, DType::kInt32, kControlAt, 128,
+                                                      kControlColumns),
                                           .src = DenseRows(layout_.control, DType::kInt32, 128)});
     for (int lane = 0; lane < 128; ++lane) {
       for (int column = 0; column < kControlColumns; ++column)
         core.control[lane][column] = loaded_[lane][column];
     }
     // All of PSUM from one slot, again and again.
-    Operand slot = DenseTile(Memory::kSbuf, DType::kFp32, 0, 128, kSlotBytes / 4);
+    Operand slot = Tile(Memory::kSbuf, DType::kFp32, 0, 128, kSlotBytes / 4);
     slot.rank = 2;
     slot.dims[1] = slot.dims[0];
     slot.dims[0] = {.size = kPsumBytes / kSlotBytes, .stride = 0};
     core.Emit(Engine::kVector,
-              isa::TensorCopy{.dst = DenseTile(Memory::kPsum, DType::kFp32, 0, 128, kPsumBytes / 4),
+              isa::TensorCopy{.dst = Tile(Memory::kPsum, DType::kFp32, 0, 128, kPsumBytes / 4),
                               .src = slot});
   }
 
@@ -176,20 +176,19 @@ class RandomProgram {
 
   void Store(RandomCore& core) {
     const int c = core.core;
+    core.Emit(Engine::kSync,
+              isa::DmaCopy{.dst = DenseRows(layout_.sbuf_dump[c], DType::kUint32, 128),
+                           .src = Tile(Memory::kSbuf, DType::kUint32, 0, 128, kDataBytes / 4)});
     core.Emit(
         Engine::kSync,
-        isa::DmaCopy{.dst = DenseRows(layout_.sbuf_dump[c], DType::kUint32, 128),
-                     .src = DenseTile(Memory::kSbuf, DType::kUint32, 0, 128, kDataBytes / 4)});
-    core.Emit(Engine::kSync,
-              isa::DmaCopy{.dst = DenseRows(layout_.control_dump[c], DType::kInt32, 128),
-                           .src = DenseTile(Memory::kSbuf, DType::kInt32, kControlAt, 128,
-                                            kControlColumns)});
+        isa::DmaCopy{.dst = DenseRows(layout_.control_dump[c], DType::kInt32, 128),
+                     .src = Tile(Memory::kSbuf, DType::kInt32, kControlAt, 128, kControlColumns)});
     constexpr std::int64_t kBank = 512;
-    const Operand staging = DenseTile(Memory::kSbuf, DType::kFp32, kStagingAt, 128, kBank);
+    const Operand staging = Tile(Memory::kSbuf, DType::kFp32, kStagingAt, 128, kBank);
     for (std::int64_t bank = 0; bank < kPsumBytes / 4 / kBank; ++bank) {
       core.Emit(Engine::kVector, isa::TensorCopy{.dst = staging,
-                                                 .src = DenseTile(Memory::kPsum, DType::kFp32,
-                                                                  4 * kBank * bank, 128, kBank)});
+                                                 .src = Tile(Memory::kPsum, DType::kFp32,
+                                                             4 * kBank * bank, 128, kBank)});
       Operand rows = DenseRows(layout_.psum_dump[c], DType::kFp32, 128);
       rows.offset += static_cast<std::uint64_t>(4 * kBank * bank);
       rows.dims[0].size = kBank;
