@@ -166,6 +166,37 @@ TEST_F(RaceTest, ARegisterTheProgramWaitsForOrders) {
   EXPECT_THAT(Run(Store(4), between, second(false)), HasSubstr("race on bytes"));
 }
 
+// GpSimd writes the descriptors of a gather in its turn, and stands still in a barrier. The index is
+// there from before, so nothing else holds the gather back.
+TEST_F(RaceTest, AGatherIsBehindTheBarrierThatGpSimdComesFrom) {
+  const Operand index = SbufTile(DType::kInt32, 2048, 4, 1);
+  const auto run = [&](bool behind) {
+    return Run([&](isa::Sink& sink) {
+      const auto meet = [&] {
+        sink.Emit(Engine::kGpSimd, isa::Memset{.dst = tile});
+        Barrier(numbers)(sink);
+      };
+      sink.Emit(Engine::kVector, isa::Memset{.dst = tile});
+      if (sink.core() == 0) {
+        Store(4)(sink);
+        meet();
+        return;
+      }
+      isa::DmaCopy gather{.dst = SbufTile(DType::kBf16, 4096, 4, kColumns),
+                          .src = Rows(table, 0, 4)};
+      gather.gather = isa::VectorOffset{.index = index, .rows = 128, .row_stride = kColumns};
+      sink.Emit(Engine::kSync, isa::DmaCopy{.dst = index, .src = Rows(numbers, 4, 4)});
+      if (behind)
+        meet();
+      sink.Emit(Engine::kGpSimd, gather);
+      if (!behind)
+        meet();
+    });
+  };
+  EXPECT_EQ(run(true), "");
+  EXPECT_THAT(run(false), HasSubstr("race on bytes 512..639 of tensor table"));
+}
+
 TEST_F(RaceTest, GatheredRowsAreTheRowsOfTheirIndices) {
   const auto scatter = [&](std::int64_t first) {
     return [=, this](isa::Sink& sink) {
