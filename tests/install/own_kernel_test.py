@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """examples/own_kernel, configured and built against an installed copy of bwmm, has all of bwmm.
 
-Usage: own_kernel_test.py cmake build_folder examples/own_kernel compiler [rtl]
+Usage: own_kernel_test.py cmake build_folder examples/own_kernel compiler build_folder/bwmm [rtl]
 """
 
 import json
@@ -11,8 +11,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-CMAKE, BUILD, EXAMPLE, COMPILER = sys.argv[1:5]
-RTL = sys.argv[5:] == ["rtl"]
+CMAKE, BUILD, EXAMPLE, COMPILER, BUILT = sys.argv[1:6]
+RTL = sys.argv[6:] == ["rtl"]
 RUN = ["run", "--workload", "biased_matmul"]
 
 
@@ -86,6 +86,11 @@ class OwnKernel(unittest.TestCase):
         self.assertGreater(self.report(*options, str(fits))["cycles"], 0)
         self.refused(*options, str(fits + 128))
 
+
+    def test_the_installed_binary_is_the_built_one(self):
+        for words in (["--version"], ["list", "workloads"], ["run", "--help"]):
+            self.assertEqual(succeed(self.prefix / "bin" / "bwmm", *words),
+                             succeed(BUILT, *words))
 
     def test_everything_is_where_an_installed_program_is_looked_for(self):
         for name in ("share/bwmm/machines/trn3.toml", "share/bwmm/models/gpt-oss-20b.toml",
