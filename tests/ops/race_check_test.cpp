@@ -166,8 +166,8 @@ TEST_F(RaceTest, ARegisterTheProgramWaitsForOrders) {
   EXPECT_THAT(Run(Store(4), between, second(false)), HasSubstr("race on bytes"));
 }
 
-// GpSimd writes the descriptors of a gather in its turn, and stands still in a barrier. The index is
-// there from before, so nothing else holds the gather back.
+// GpSimd writes the descriptors of a gather in its turn, and stands still in a barrier. The index
+// is there from before, so nothing else holds the gather back.
 TEST_F(RaceTest, AGatherIsBehindTheBarrierThatGpSimdComesFrom) {
   const Operand index = SbufTile(DType::kInt32, 2048, 4, 1);
   const auto run = [&](bool behind) {

@@ -140,7 +140,7 @@ TEST(RandomPrograms, HoldEveryInstructionModeTypeAndForm) {
     EXPECT_GT(coverage.Of(fact), 0) << fact;
 }
 
-// The generator takes its instructions from no list of the model's, so that one left out shows here.
+// The generator takes its instructions from no list of the model, so that one left out shows here.
 TEST(RandomPrograms, HoldEveryInstructionThereIs) {
   std::set<std::size_t> kinds;
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
