@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "kernels/moe_cte/formats_ref.h"
 #include "kernels/moe_cte/moe_cte_ref.h"
@@ -32,6 +33,11 @@ class Comparer {
   Comparison Run() {
     for (int t = 0; t < expected_.tokens; ++t)
       AddRow(t);
+    // What is left over is judged with the elements before it.
+    Pool rest = last_;
+    rest.Add(pool_);
+    if (pool_.elements > 0 && rest.elements >= kRmsElements)
+      SetRms(pool_token_, rest);
     result_.failed = Failed();
     result_.pass = result_.failed == Rule::kNone;
     return result_;
@@ -47,9 +53,20 @@ class Comparer {
       return Rule::kOnlyZeros;
     if (result_.outside > 0)
       return Rule::kBound;
-    // A row without variance has no room for any difference.
     return result_.max_rms_ratio <= kMaxRmsRatio ? Rule::kNone : Rule::kRms;
   }
+
+  // Squares of differences and of their sigmas.
+  struct Pool {
+    double errors = 0, sigmas = 0;
+    int elements = 0;  // that have a variance
+
+    void Add(const Pool& other) {
+      errors += other.errors;
+      sigmas += other.sigmas;
+      elements += other.elements;
+    }
+  };
 
   void AddRow(int t) {
     const std::size_t first = static_cast<std::size_t>(t) * expected_.hidden;
@@ -58,8 +75,7 @@ class Comparer {
       if ((OutcomesAt(expected_, first + h) & kFinite) != 0)
         largest = std::max(largest, std::abs(expected_.output[first + h]));
     }
-    double error_squares = 0;
-    double sigma_squares = 0;
+    Pool row;
     for (int h = 0; h < expected_.hidden; ++h) {
       const std::size_t at = first + h;
       const double want = expected_.output[at];
@@ -74,20 +90,33 @@ class Comparer {
       if (!std::isfinite(got))
         continue;
       const double error = AddNumber(t, h, got);
-      error_squares += error * error;
-      if (!expected_.sigma.empty())
-        sigma_squares += expected_.sigma[at] * expected_.sigma[at];
+      if (!expected_.sigma.empty()) {
+        const double sigma = expected_.sigma[at];
+        row.Add({error * error, sigma * sigma, sigma != 0 ? 1 : 0});
+      }
       if (largest > 0)
         result_.max_row_rel = std::max(result_.max_row_rel, error / largest);
       result_.max_ulp_bf16 =
           std::max(result_.max_ulp_bf16, error / UlpBf16(std::max(std::abs(want), largest / 256)));
     }
-    if (error_squares > 0 && !expected_.sigma.empty()) {
-      const double ratio = std::sqrt(error_squares / sigma_squares);
-      if (ratio > result_.max_rms_ratio || std::isnan(ratio)) {
-        result_.max_rms_ratio = std::isnan(ratio) ? HUGE_VAL : ratio;
-        result_.worst_rms_token = t;
-      }
+    // A row without variance has no room for any difference.
+    if (row.elements == 0)
+      return SetRms(t, row);
+    pool_.Add(row);
+    pool_token_ = t;
+    if (pool_.elements >= kRmsElements) {
+      SetRms(t, pool_);
+      last_ = std::exchange(pool_, {});
+    }
+  }
+
+  void SetRms(int t, const Pool& pool) {
+    if (pool.errors == 0)
+      return;
+    const double ratio = std::sqrt(pool.errors / pool.sigmas);
+    if (ratio > result_.max_rms_ratio || std::isnan(ratio)) {
+      result_.max_rms_ratio = std::isnan(ratio) ? HUGE_VAL : ratio;
+      result_.worst_rms_token = t;
     }
   }
 
@@ -123,6 +152,8 @@ class Comparer {
   const std::uint16_t* rows_;
   int columns_;
   bool all_zero_ = true;
+  Pool pool_, last_;
+  int pool_token_ = -1;
   Comparison result_;
 };
 

@@ -101,6 +101,10 @@ enum class Rule {
 // No rounding error exceeds its bound, sqrt(3) times the sigma a uniform one would have: with signs
 // that do not conspire, the root mean square of a row stays below that many sigmas.
 inline constexpr double kMaxRmsRatio = 2;
+// Of fewer elements a root mean square says little: one of a bell curve is beyond two sigmas once
+// in twenty times, 32 together once in 10^17. Shorter rows are taken together until they have as
+// many.
+inline constexpr int kRmsElements = 32;
 
 struct Comparison {
   // Largest |difference| / largest |output| within a row, over all rows.

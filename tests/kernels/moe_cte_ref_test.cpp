@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "host/block_layout.h"
 #include "kernels/moe_cte/reference_problem.h"
@@ -227,19 +229,45 @@ TEST(MoeCteRefCompare, RejectsAnErrorWhereTheBoundIsNan) {
   EXPECT_EQ(reference::Compare(expected, rows.data()).failed, reference::Rule::kBound);
 }
 
-// Both elements of row 0 are off by 2.1 sigma, and by 2 of it pass.
+// Ones of one sigma each; row t comes out off by sigmas[t] of them, inside the bound.
+reference::Comparison OffBySigmas(int hidden, const std::vector<double>& sigmas) {
+  constexpr double kSigma = 1.0 / 128;
+  reference::MoeCteResult expected{.tokens = static_cast<int>(sigmas.size()), .hidden = hidden};
+  std::vector<std::uint16_t> rows;
+  for (const double off : sigmas) {
+    // The reference moves, because bf16 has no place for so small a difference everywhere.
+    expected.output.insert(expected.output.end(), hidden, 1 + off * kSigma);
+    rows.insert(rows.end(), hidden, Bits(1));
+  }
+  expected.bound.assign(rows.size(), 1);
+  expected.sigma.assign(rows.size(), kSigma);
+  return reference::Compare(expected, rows.data());
+}
+
 TEST(MoeCteRefCompare, RejectsASystematicErrorInsideTheBounds) {
-  const std::vector<std::uint16_t> rows = {Bits(1.0625), Bits(-2.0625), Bits(0), Bits(4)};
   for (const auto& [sigmas, pass] : {std::pair(2.1, false), std::pair(1.99, true)}) {
-    reference::MoeCteResult expected = TwoByTwo();
-    expected.sigma.assign(4, 0.0625 / sigmas);
-    const reference::Comparison comparison = reference::Compare(expected, rows.data());
+    const reference::Comparison comparison = OffBySigmas(32, {0, sigmas, 0});
     EXPECT_LE(comparison.max_bound_ratio, 1);
     EXPECT_EQ(comparison.pass, pass);
     EXPECT_EQ(comparison.failed, pass ? reference::Rule::kNone : reference::Rule::kRms);
     EXPECT_NEAR(comparison.max_rms_ratio, sigmas, 1e-9);
-    EXPECT_EQ(comparison.worst_rms_token, 0);
+    EXPECT_EQ(comparison.worst_rms_token, 1);
   }
+}
+
+TEST(MoeCteRefCompare, RowsTooShortForAMeanAreTakenTogether) {
+  std::vector<double> sigmas(17, 0.0);  // of two elements each: 16 rows, and one with them
+  sigmas[3] = 3;
+  EXPECT_TRUE(OffBySigmas(2, sigmas).pass);
+  EXPECT_NEAR(OffBySigmas(2, sigmas).max_rms_ratio, 3 / std::sqrt(16), 1e-9);
+  EXPECT_EQ(OffBySigmas(2, std::vector<double>(17, 2.1)).failed, reference::Rule::kRms);
+  sigmas.assign(17, 0.0);
+  sigmas[16] = 9;
+  EXPECT_EQ(OffBySigmas(2, sigmas).failed, reference::Rule::kRms);
+  EXPECT_NEAR(OffBySigmas(2, sigmas).max_rms_ratio, 9 / std::sqrt(17), 1e-9);
+  EXPECT_EQ(OffBySigmas(2, sigmas).worst_rms_token, 16);
+  // Fewer than 32 elements in all.
+  EXPECT_TRUE(OffBySigmas(2, {9, 9}).pass);
 }
 
 TEST(MoeCteRefCompare, WithoutSigmaOnlyTheBoundIsARule) {
