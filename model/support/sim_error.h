@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -14,11 +15,18 @@ namespace bwmm {
 
 class SimError : public std::runtime_error {
  public:
-  explicit SimError(const std::string& text) : std::runtime_error(text) {}
+  explicit SimError(std::string text) : std::runtime_error(Whole(std::move(text))) {}
 
   template <typename... Args>
   SimError(fmt::format_string<Args...> format, Args&&... args) requires(sizeof...(Args) > 0)
-      : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
+      : SimError(fmt::format(format, std::forward<Args>(args)...)) {}
+
+ private:
+  // what() ends at a NUL, and a value may hold one.
+  static std::string Whole(std::string text) {
+    std::ranges::replace(text, '\0', '?');
+    return text;
+  }
 };
 
 }  // namespace bwmm

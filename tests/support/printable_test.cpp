@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "model/support/sim_error.h"
+
 namespace bwmm {
 namespace {
 
@@ -19,6 +21,12 @@ TEST(Printable, KeepsTextOfEveryLength) {
 TEST(Printable, ReplacesControlCharacters) {
   EXPECT_EQ(Printable("a\nb\x1b[2Jc\x7f\td"), "a?b?[2Jc??d");
   EXPECT_EQ(Printable(std::string("a\0b", 3)), "a?b");
+}
+
+// what() is text that ends at a NUL.
+TEST(SimError, SaysAllOfAValueWithANul) {
+  EXPECT_STREQ(SimError("{}: no name", std::string("a\0b", 3)).what(), "a?b: no name");
+  EXPECT_STREQ(SimError(std::string("a\0b: no name", 12)).what(), "a?b: no name");
 }
 
 TEST(Printable, ReplacesEachByteThatIsNoUtf8) {
