@@ -73,6 +73,11 @@ function(bwmm_layer name)
   bwmm_install(${name})
 endfunction()
 
+# A test makes and frees machines of some 100 MB by the dozen. Memory that stays with the process, in
+# huge pages, saves a third of its time.
+string(JOIN ":" BWMM_TEST_MALLOC "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=4294967296"
+  "glibc.malloc.trim_threshold=8589934592" "glibc.malloc.hugetlb=1")
+
 # bwmm_test(<layer> <unit> LINK <targets> [SOURCES <files>] [ARGS <args>]): one GoogleTest binary,
 # <unit>_test.cpp by default, registered in ctest as <layer>.<unit>.
 function(bwmm_test layer unit)
@@ -90,5 +95,5 @@ function(bwmm_test layer unit)
   bwmm_precompile(${layer}_${unit}_test bwmm_precompiled_test)
   add_test(NAME ${layer}.${unit} COMMAND ${layer}_${unit}_test ${ARG_ARGS})
   set_tests_properties(${layer}.${unit} PROPERTIES TIMEOUT ${ARG_TIMEOUT}
-    ENVIRONMENT "RC_PARAMS=seed=20260101")  # property tests repeat exactly
+    ENVIRONMENT "RC_PARAMS=seed=20260101;${BWMM_TEST_MALLOC}")  # property tests repeat exactly
 endfunction()
