@@ -3,13 +3,9 @@
 # machine built in reverse. A failing one is cut short and written as random_SEED.replay, which
 # `bwmm replay` runs.
 #
-# Usage: sim_scripts/random_programs.sh FROM TO
+# Usage: sim_scripts/random_programs.sh FROM TO [CORES]
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-[[ $# == 2 && $1 =~ ^[0-9]+$ && $2 =~ ^[0-9]+$ ]] || {
-  echo "usage: random_programs.sh FROM TO" >&2
-  exit 2
-}
 cmake -S "$root" --preset release > /dev/null
 cmake --build "$root/build/release" --target random_programs > /dev/null
-exec "$root/build/release/tests/system/random_programs" "$1" "$2"
+exec "$root/build/release/tests/system/random_programs" "$@"
