@@ -10,6 +10,5 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
   echo "usage: random_programs.sh FROM TO" >&2
   exit 2
 }
-cmake -S "$root" --preset release > /dev/null
-cmake --build "$root/build/release" --target random_programs > /dev/null
+"$root/sim_scripts/build.sh" random_programs > /dev/null
 exec "$root/build/release/tests/system/random_programs" "$1" "$2"
