@@ -14,7 +14,7 @@ _bwmm_help() {
 }
 
 _bwmm() {
-  local _bwmm_program=$1 current=$2 previous=$3 command=${COMP_WORDS[1]} i
+  local _bwmm_program=${1/#\~\//"$HOME"/} current=$2 previous=$3 command=${COMP_WORDS[1]} i
   local -a workload=() words=()
   if ((COMP_CWORD == 1)); then
     mapfile -t words < <(_bwmm_help)

@@ -124,7 +124,7 @@ std::string ListText(const std::string& what) {
     return Machines();
   if (what == "counters")
     return Counters();
-  throw SimError("list: {}, allowed workloads, models, variants, machines, counters", what);
+  throw SimError("{}, allowed workloads, models, variants, machines, counters", what);
 }
 
 }  // namespace bwmm::cli

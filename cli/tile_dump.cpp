@@ -81,9 +81,10 @@ void TileDump::ReadsOperands(const ops::Reading& reading) {
   const auto* multiply = std::get_if<isa::MultiplyMoving>(&instruction.body);
   const bool computes = multiply != nullptr && multiply->mode != PeMode::kTranspose;
   if (instruction.id == id_ && !computes) {
-    throw SimError("--dump-tile {}: instruction {} of core {} is {}, allowed a multiply_moving",
+    throw SimError("--dump-tile {}: instruction {} of core {} is {}, allowed a multiply_moving{}",
                    option_, id_, core_,
-                   multiply != nullptr ? "a transpose" : isa::OpcodeOf(instruction));
+                   multiply != nullptr ? "a transpose" : isa::OpcodeOf(instruction),
+                   multiply != nullptr ? " of another mode" : "");
   }
   if (const auto* load = std::get_if<isa::LoadStationary>(&instruction.body)) {
     load_ = *load;

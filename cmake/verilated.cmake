@@ -1,6 +1,6 @@
 # bwmm_verilated(<target> TOP <module> PREFIX <class> [PARAMS <-GName=value>...]
-# [SOURCES <more files>] [ARGS <args>] [TRACE]): a
-# static library with the Verilated model of one module of rtl/.
+# [SOURCES <more files>] [ARGS <args>] [TRACE] [BENCH]): a static library with the Verilated model of
+# one module of rtl/. BENCH: only a bench runs it, so it is not installed.
 #
 # --unroll-count 1 keeps the loops over columns rolled, so that the C++ compiler vectorizes them;
 # --x-initial unique lets a run choose what uninitialised state holds.
@@ -10,7 +10,7 @@ file(STRINGS ${PROJECT_SOURCE_DIR}/rtl/bwmm.f BWMM_RTL_FILES)
 list(TRANSFORM BWMM_RTL_FILES PREPEND ${PROJECT_SOURCE_DIR}/)
 
 function(bwmm_verilated target)
-  cmake_parse_arguments(ARG "TRACE" "TOP;PREFIX" "PARAMS;ARGS;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "TRACE;BENCH" "TOP;PREFIX" "PARAMS;ARGS;SOURCES" ${ARGN})
   add_library(${target} STATIC)
   set(trace)
   if(ARG_TRACE)
@@ -29,6 +29,8 @@ function(bwmm_verilated target)
   set_target_properties(${target} PROPERTIES
     INTERFACE_INCLUDE_DIRECTORIES "$<BUILD_INTERFACE:${includes}>"
     INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "$<BUILD_INTERFACE:${includes}>")
-  string(REPLACE bwmm_ "" name ${target})
-  bwmm_install(${name})
+  if(NOT ARG_BENCH)
+    string(REPLACE bwmm_ "" name ${target})
+    bwmm_install(${name})
+  endif()
 endfunction()

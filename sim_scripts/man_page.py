@@ -82,8 +82,10 @@ def options_of_runs(bwmm):
     runs = {name: section(help_of(bwmm, "run", "--workload", name), "Options")
             for name in (line.split()[0] for line in listed)}
     first, *others = runs.values()
-    shared = [entry for entry in first
-              if all(name_of(entry) in map(name_of, other) for other in others)]
+    # In the same words: each workload has an --output of its own.
+    shared = [entry for entry in first if all(
+        (name_of(entry), entry[1]) in [(name_of(its), its[1]) for its in other]
+        for other in others)]
     every = [entry for entry in shared if entry in section(help_of(bwmm, "matmul"), "Options")]
     run = [[name.split("=")[0], text] for name, text in without(shared, every)]
     return every, run, {name: without(options, shared) for name, options in runs.items()}

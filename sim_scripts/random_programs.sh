@@ -6,6 +6,5 @@
 # Usage: sim_scripts/random_programs.sh FROM TO [CORES]
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-cmake -S "$root" --preset release > /dev/null
-cmake --build "$root/build/release" --target random_programs > /dev/null
+"$root/sim_scripts/build.sh" random_programs >&2
 exec "$root/build/release/tests/system/random_programs" "$@"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "host/random.h"
 #include "host/tensor_file.h"
@@ -37,6 +38,25 @@ host::HostTensor Converted(host::HostTensor tensor, DType dtype, const std::stri
   return result;
 }
 
+// Every name has values of its own (FNV-1a).
+std::uint64_t StreamOf(const std::string& name) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char letter : name)
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+  return hash;
+}
+
+// A tensor's elements are counted in an int.
+void CheckElements(const std::string& name, const std::vector<std::int64_t>& shape) {
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent > 0 && count > kMost / extent)
+      throw SimError("{}: shape {}, allowed up to {} elements", name, ShapeText(shape), kMost);
+    count *= extent;
+  }
+}
+
 }  // namespace
 
 host::HostTensor Fitted(host::HostTensor tensor, DType dtype,
@@ -48,6 +68,7 @@ host::HostTensor Fitted(host::HostTensor tensor, DType dtype,
 
 host::HostTensor TensorFrom(const std::string& name, const std::string& path, DType dtype,
                             std::vector<std::int64_t> shape, std::uint64_t seed) {
+  CheckElements(name, shape);
   if (!path.empty()) {
     host::HostTensor tensor = Fitted(
         host::LoadTensor(host::ParseTensorSpec(path), {dtype, DType::kBf16}), dtype, shape, path);
@@ -57,7 +78,7 @@ host::HostTensor TensorFrom(const std::string& name, const std::string& path, DT
   auto tensor = host::HostTensor::Zeros(name, dtype, std::move(shape));
   const int count = static_cast<int>(tensor.elements());
   std::vector<float> values(count);
-  host::Random random(seed, name.size());
+  host::Random random(seed, StreamOf(name));
   for (float& value : values)
     value = static_cast<float>(random.Normal());
   RoundTo(dtype, values.data(), count, tensor.data.data(), SizeOf(dtype));

@@ -16,7 +16,7 @@ host::HostTensor Fitted(host::HostTensor tensor, DType dtype,
                         const std::vector<std::int64_t>& shape, const std::string& path);
 
 // A file's tensor (host::TensorSpec) in `dtype` with `shape`, or N(0, 1) values where `path` is
-// empty.
+// empty: other ones for another seed or another name.
 host::HostTensor TensorFrom(const std::string& name, const std::string& path, DType dtype,
                             std::vector<std::int64_t> shape, std::uint64_t seed);
 

@@ -92,7 +92,7 @@ class BadInput(unittest.TestCase):
         self.refused(["run", *SMALL, "--set", "model.top_k=6"], "top_k", "6", "5")
 
     def test_list_of_something_else(self):
-        self.refused(["list", "kernels"], "kernels", "models")
+        self.refused(["list", "kernels"], "bwmm: list: kernels, allowed", "models")
 
     def test_wave_needs_rtl(self):
         path = self.folder / "out.fst"

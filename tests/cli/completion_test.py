@@ -4,6 +4,7 @@
 Usage: completion_test.py path/to/bwmm path/to/completion.bash path/to/man_page.py
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -12,14 +13,14 @@ import unittest
 BWMM, SCRIPT, MAN_PAGE = sys.argv[1:4]
 
 
-def complete(*words):
+def complete(*words, program=BWMM, home=""):
     """What bash offers for the last of these words."""
     line = " ".join(f"'{word}'" for word in ("bwmm", *words))
-    program = (f"source {SCRIPT}; COMP_WORDS=({line}); COMP_CWORD={len(words)}; "
-               f"_bwmm {BWMM} '{words[-1]}' '{(('bwmm',) + words)[-2]}'; "
-               'printf "%s\\n" "${COMPREPLY[@]}"')
-    result = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True,
-                            timeout=60)
+    script = (f"source {SCRIPT}; COMP_WORDS=({line}); COMP_CWORD={len(words)}; "
+              f"_bwmm '{program}' '{words[-1]}' '{(('bwmm',) + words)[-2]}'; "
+              'printf "%s\\n" "${COMPREPLY[@]}"')
+    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True,
+                            timeout=60, env={**os.environ, "HOME": home})
     return set(result.stdout.split())
 
 
@@ -57,6 +58,11 @@ class Completion(unittest.TestCase):
             self.assertEqual(len(offered), len(lines))
         self.assertEqual(complete("run", "--fidelity", "t"), {"timing"})
         self.assertEqual(complete("list", "v"), {"variants"})
+
+    def test_a_program_named_from_home(self):
+        folder, name = os.path.split(os.path.abspath(BWMM))
+        self.assertEqual(complete("run", "--machine", "", program=f"~/{name}", home=folder),
+                         {"trn3", "trn2"})
 
     def test_the_man_page_is_what_help_says(self):
         subprocess.run([MAN_PAGE, "--check", "--bwmm", BWMM], check=True)

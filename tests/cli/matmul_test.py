@@ -281,7 +281,8 @@ class Tile(MatmulCase):
         run, tile = [*STORIES, "--variant", "shard_on_i"], self.folder / "tile"
         transpose = self.find(1, run, "transpose", "accumulate=false")
         load = self.find(1, run, "ordinary", "", "load_stationary")
-        for number, name in ((transpose, "a transpose"), (load, "load_stationary")):
+        for number, name in ((transpose, "a transpose, allowed a multiply_moving of another mode"),
+                             (load, "load_stationary")):
             self.refused([*run, "--dump-tile", f"1,{number},{tile}"], "--dump-tile", str(number),
                          name, "allowed a multiply_moving")
         self.refused([*run, "--dump-tile", f"1,99999,{tile}"], "core 1 has no instruction 99999")

@@ -86,6 +86,12 @@ class OwnKernel(unittest.TestCase):
         self.assertGreater(self.report(*options, str(fits))["cycles"], 0)
         self.refused(*options, str(fits + 128))
 
+    def test_building_bwmm_makes_all_that_is_installed(self):
+        made = {Path(line).name for line in
+                succeed("ninja", "-C", BUILD, "-t", "inputs", "bwmm").splitlines()}
+        installed = {path.name for path in self.prefix.rglob("*.a")}
+        self.assertGreater(len(installed), 10)
+        self.assertEqual(installed - made, set())
 
     def test_the_installed_binary_is_the_built_one(self):
         for words in (["--version"], ["list", "workloads"], ["run", "--help"]):

@@ -15,6 +15,7 @@
 namespace bwmm::workloads {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Throws;
 using ::testing::ThrowsMessage;
@@ -91,6 +92,24 @@ TEST(Workload, ADryRunCountsAllCoresAndRefusesWhatDoesNotFit) {
   isa::Limits small = setup.limits();
   small.sbuf_bytes = 8;
   EXPECT_THAT([&] { DryRun(ProgramOf(copy), small); }, Throws<lang::DoesNotFit>());
+}
+
+TEST(Tensors, SeededValuesDifferByNameAndBySeed) {
+  const auto values = [](const std::string& name, std::uint64_t seed) {
+    return TensorFrom(name, "", DType::kBf16, {4, 8}, seed).data;
+  };
+  EXPECT_EQ(values("a", 1), values("a", 1));
+  EXPECT_NE(values("a", 1), values("b", 1));  // names of one length
+  EXPECT_NE(values("a", 1), values("a", 2));
+}
+
+TEST(Tensors, RejectsMoreElementsThanAnIntCounts) {
+  for (const std::vector<std::int64_t>& shape :
+       {std::vector<std::int64_t>{1 << 16, 1 << 15}, {2'000'000'000, 2'000'000'000, 4, 4}}) {
+    EXPECT_THAT([&] { TensorFrom("w", "", DType::kBf16, shape, 1); },
+                ThrowsMessage<SimError>(AllOf(HasSubstr("w: shape ["),
+                                              HasSubstr("allowed up to 2147483647 elements"))));
+  }
 }
 
 TEST(Registry, RejectsAnUnknownNameWithThoseThereAre) {
