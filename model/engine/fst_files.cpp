@@ -61,11 +61,21 @@ int FstFlush(FILE* file) {
   return result;
 }
 
+// A seek writes what is buffered.
+int FstSeek(FILE* file, off_t offset, int whence) {
+  const int result = ::fseeko(file, offset, whence);
+  if (result != 0)
+    Remember(errno);
+  return result;
+}
+
 int FstClose(FILE* file) {
   const bool failed = std::ferror(file) != 0;
   const int result = std::fclose(file);
-  if (failed || result != 0)
+  if (result != 0)
     Remember(errno);
+  else if (failed)
+    Remember(EIO);  // of a call that is none of these; errno is some other call's by now
   return result;
 }
 

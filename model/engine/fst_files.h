@@ -17,6 +17,7 @@ FILE* FstTemporary();
 std::size_t FstWrite(const void* data, std::size_t size, std::size_t count, FILE* file);
 int FstPut(int c, FILE* file);
 int FstFlush(FILE* file);
+int FstSeek(FILE* file, off_t offset, int whence);
 int FstClose(FILE* file);
 void* FstMap(void* address, std::size_t bytes, int protection, int flags, int file, off_t offset);
 

@@ -8,5 +8,6 @@
 #define fwrite FstWrite
 #define fputc FstPut
 #define fflush FstFlush
+#define fseeko FstSeek
 #define fclose FstClose
 #define mmap FstMap
