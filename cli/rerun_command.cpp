@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -151,11 +152,25 @@ std::vector<std::string> InputsAmong(const std::vector<std::string>& arguments,
   return paths;
 }
 
+namespace {
+
+// Another bwmm may have made the report.
+std::unique_ptr<workloads::Workload> WorkloadOfReport(const std::string& path,
+                                                      const std::vector<std::string>& arguments) {
+  try {
+    return WorkloadOf(arguments)->make();
+  } catch (const SimError& error) {
+    throw SimError("{}: {}, which this bwmm knows", path, error.what());
+  }
+}
+
+}  // namespace
+
 bool Rerun(const std::string& path, const RunArguments& run) {
   const json report = ReadReport(path);
   std::vector<std::string> arguments = ArgumentsOf(path, report);
   CheckInputs(path, report);
-  const auto workload = WorkloadOf(arguments)->make();
+  const auto workload = WorkloadOfReport(path, arguments);
   const std::vector<workloads::Option> options = workload->options();
   std::vector<std::string> repeated;
   for (const Word& word : WordsOf(arguments)) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/support/check.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::workloads {
@@ -25,7 +24,9 @@ std::vector<Entry> Workloads() {
   std::vector<Entry> entries = Registered();
   std::ranges::sort(entries, {}, &Entry::name);
   const auto twice = std::ranges::adjacent_find(entries, {}, &Entry::name);
-  Check(twice == entries.end(), "every workload has a name of its own");
+  if (twice != entries.end())
+    throw SimError("workload {}: registered twice, allowed once: another file has the name",
+                   twice->name);
   return entries;
 }
 

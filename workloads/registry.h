@@ -31,7 +31,7 @@ class Registration {
 // Of what `bwmm run` runs without --workload.
 inline constexpr const char* kDefaultWorkload = "moe_cte";
 
-// By name.
+// By name. SimError when two have one name.
 std::vector<Entry> Workloads();
 // SimError with the known names for any other.
 Entry FindWorkload(const std::string& name);

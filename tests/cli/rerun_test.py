@@ -51,6 +51,17 @@ class Rerun(unittest.TestCase):
             f"token,slot,expert,weight\n0,0,1,{weight}\n1,0,3,0.5\n", encoding="utf-8")
         return [*SMALL, "--routing", "routing.csv"]
 
+    def test_rejects_a_report_of_a_workload_it_does_not_know(self):
+        self.record("run", "--workload", "matmul", "--n", "64")
+
+        def rename(report):
+            arguments = report["arguments"]
+            arguments[arguments.index("matmul")] = "hadamard"
+
+        self.change(rename)
+        self.refused("report.json: --workload hadamard: allowed activation, ",
+                     "which this bwmm knows")
+
     def test_every_command_and_fidelity_repeats(self):
         for arguments in (["matmul", "--n", "64", "--seed", "9"],
                           ["quantize", "--columns", "64", "--rule=ocp"],
