@@ -107,7 +107,7 @@ double SpreadBound(Function function, double x, double delta) {
   if (delta == 0)
     return 0;
   if (function == Function::kExp)
-    return std::exp(x) * std::expm1(delta);
+    return delta < 1 ? std::exp(x) * std::expm1(delta) : std::exp(x + delta);  // never 0 * Inf
   const Limits limits = LimitsOf(function);
   const double local = std::abs(Slope(function, x)) + limits.curvature * delta;
   return std::min(local, limits.slope) * delta;

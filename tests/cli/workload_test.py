@@ -64,6 +64,13 @@ class Workload(unittest.TestCase):
     def test_without_a_name_it_is_the_layer(self):
         self.assertEqual(self.report("run", *SMALL["moe_cte"])["workload"], "moe_cte")
 
+    # 0 and Inf are right answers there.
+    def test_an_activation_of_all_but_endless_values_is_judged(self):
+        for function in ("exp", "identity", "silu", "relu_squared"):
+            report = self.report("run", "--workload", "activation", "--rows", "8", "--columns", "9",
+                                 "--function", function, "--scale", "3e38")
+            self.assertTrue(report["error"]["pass"], function)
+
     def test_help_has_the_options_of_the_named_one_only(self):
         text = self.bwmm("run", "--workload", "quantize", "--help")
         self.assertIn("--partitions INT=128", text)
@@ -74,6 +81,9 @@ class Workload(unittest.TestCase):
         for options, said in (
                 (["--workload", "router"], ["run: --workload router", ", ".join(sorted(SMALL))]),
                 (["--workload", "matmul", "--tokens", "4"], ["--tokens"]),
+                (["--workload", "activation", "--scale", "nan"], ["--scale nan", "finite"]),
+                (["--workload", "activation", "--scale", "-inf"], ["--scale -inf", "finite"]),
+                (["--workload", "activation", "--scale", "1e39"], ["--scale 1e+39", "finite"]),
                 (["--workload", "matmul", "--set", "model.hidden=64"],
                  ["--set model.hidden=64", "machine."]),
                 (["--model", "gpt-oss-20b", "--set", "layer.x=1"],
