@@ -1,4 +1,4 @@
-// The checksum of a result: FNV-1a, 64 bits, over the tensor's bytes in row-major order.
+// FNV-1a, 64 bits, and the checksum of a result: it over the tensor's bytes in row-major order.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,11 +10,15 @@
 
 namespace bwmm::workloads {
 
-inline std::string Checksum(std::span<const std::byte> bytes) {
+inline std::uint64_t Fnv1a(std::span<const std::byte> bytes) {
   std::uint64_t hash = 0xcbf29ce484222325ull;
   for (const std::byte byte : bytes)
     hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3ull;
-  return fmt::format("{:016x}", hash);
+  return hash;
+}
+
+inline std::string Checksum(std::span<const std::byte> bytes) {
+  return fmt::format("{:016x}", Fnv1a(bytes));
 }
 
 }  // namespace bwmm::workloads

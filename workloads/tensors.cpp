@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 
 #include "host/random.h"
 #include "host/tensor_file.h"
 #include "model/numerics/convert.h"
 #include "model/support/check.h"
 #include "model/support/sim_error.h"
+#include "workloads/checksum.h"
 
 namespace bwmm::workloads {
 namespace {
@@ -36,14 +38,6 @@ host::HostTensor Converted(host::HostTensor tensor, DType dtype, const std::stri
   auto result = host::HostTensor::Zeros(tensor.name, dtype, tensor.shape);
   RoundTo(dtype, values.data(), count, result.data.data(), SizeOf(dtype));
   return result;
-}
-
-// Every name has values of its own (FNV-1a).
-std::uint64_t StreamOf(const std::string& name) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char letter : name)
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-  return hash;
 }
 
 // A tensor's elements are counted in an int.
@@ -78,7 +72,8 @@ host::HostTensor TensorFrom(const std::string& name, const std::string& path, DT
   auto tensor = host::HostTensor::Zeros(name, dtype, std::move(shape));
   const int count = static_cast<int>(tensor.elements());
   std::vector<float> values(count);
-  host::Random random(seed, StreamOf(name));
+  // Every name has values of its own.
+  host::Random random(seed, Fnv1a(std::as_bytes(std::span(name))));
   for (float& value : values)
     value = static_cast<float>(random.Normal());
   RoundTo(dtype, values.data(), count, tensor.data.data(), SizeOf(dtype));

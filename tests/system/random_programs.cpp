@@ -1,13 +1,12 @@
 // Random programs from seed FROM to seed TO, in every way there is, on two cores or CORES of them.
 // sim_scripts/random_programs.sh calls it.
-#include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
 
 #include "model/engine/make_engines.h"
+#include "model/support/setting.h"
 #include "tests/system/random_check.h"
 #include "tests/system/random_program.h"
 
@@ -19,9 +18,7 @@ constexpr unsigned kMaxCores = 8;
 std::optional<unsigned> NumberOf(const char* name, const char* text, unsigned least,
                                  unsigned most) {
   unsigned value = 0;
-  const char* end = text + std::strlen(text);
-  const auto [stop, error] = std::from_chars(text, end, value);
-  if (error == std::errc() && stop == end && value >= least && value <= most)
+  if (bwmm::ParseWhole(text, value) == bwmm::Parsed::kNumber && value >= least && value <= most)
     return value;
   fmt::print(stderr, "random_programs: {}: {}, allowed {} to {}\n", name, text, least, most);
   return std::nullopt;
