@@ -5,41 +5,22 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <functional>
-#include <limits>
 #include <memory>
-#include <type_traits>
 
 #include "cli/list_command.h"
 #include "cli/replay_command.h"
 #include "cli/rerun_command.h"
 #include "cli/run_command.h"
 #include "cli/version.h"
-#include "model/support/setting.h"
+#include "cli/workload_command.h"
+#include "host/join.h"
 #include "model/support/sim_error.h"
 #include "model/support/write_file.h"
 
 namespace bwmm::cli {
 namespace {
-
-// What the chosen subcommand does; false when a check failed.
-using Action = std::function<bool()>;
-
-// CLI11 reads -1 as 2^64 - 1, nothing as 0, and takes octal, signs and spaces as they come.
-template <typename T>
-CLI::Validator Integer(T least) {
-  const auto check = [least](const std::string& text) {
-    T value = 0;
-    return ParseWhole(text, value) == Parsed::kNumber && value >= least
-               ? std::string()
-               : fmt::format("{}, allowed an integer from {} to {}", text, least,
-                             std::numeric_limits<T>::max());
-  };
-  return CLI::Validator(check, "");
-}
 
 // An empty value would be taken for an option that is not there: --routing "$UNSET".
 void CheckValues(const CLI::App& command) {
@@ -48,75 +29,6 @@ void CheckValues(const CLI::App& command) {
       throw SimError("{}: empty, allowed a value, or no such option", option->get_name());
   }
 }
-
-void AddCommon(CLI::App& command, CommonOptions& options) {
-  command.add_option("--fidelity", options.fidelity, "rtl, fast or timing")->capture_default_str();
-  command.add_option("--machine", options.machine, "a preset or a TOML file")
-      ->capture_default_str();
-  command.add_option("--set", options.settings, "key=value, may be repeated")
-      ->allow_extra_args(false);
-  command.add_option("--json", options.json, "write the report to this file");
-  command.add_option("--listing", options.listing, "write one line per instruction to this file");
-  command.add_option("--wave", options.wave, "write an FST dump to this file (rtl)");
-  command.add_option("--probe", options.probe, "PE row,column shown in the dump")
-      ->capture_default_str();
-  command.add_option("--wave-window", options.wave_window, "from:to in TensorEngine cycles");
-  command.add_flag("--unchecked", options.unchecked,
-                   "do not look for races and for reads of unwritten bytes");
-  command.add_option("--seed", options.seed, "seed of everything random")
-      ->capture_default_str()
-      ->check(Integer<std::uint64_t>(0));
-}
-
-void AddOption(CLI::App& command, const workloads::Option& option) {
-  if (bool* const* flag = std::get_if<bool*>(&option.field)) {
-    command.add_flag(option.name, **flag, option.help);
-    return;
-  }
-  std::visit(
-      [&](auto* field) {
-        CLI::Option* added =
-            command.add_option(option.name, *field, option.help)->capture_default_str();
-        if constexpr (std::is_same_v<decltype(field), int*>)
-          added->check(Integer(option.least));
-      },
-      option.field);
-}
-
-// A subcommand that runs one workload.
-class WorkloadCommand {
- public:
-  WorkloadCommand(CLI::App& cli, const std::string& name, const std::string& help,
-                  workloads::Entry entry, const std::vector<std::string>& arguments,
-                  std::string* captured_json, Action& action)
-      : entry_(std::move(entry)), workload_(entry_.make()) {
-    command_.name = name;
-    command_.common.arguments = arguments;
-    command_.common.captured_json = captured_json;
-    CLI::App* app = cli.add_subcommand(name, help);
-    AddCommon(*app, command_.common);
-    if (name == "run") {
-      app->add_option("--workload", entry_.name, "what runs (bwmm list workloads)")
-          ->capture_default_str();
-      app->add_option("--dump-tile", command_.dump_tile,
-                      "core,instruction,directory: write a matmul tile that bwmm matmul replays");
-      app->add_flag("--sequential", command_.sequential,
-                    "run on the sequential executor, without time");
-    }
-    for (const workloads::Option& option : workload_->options())
-      AddOption(*app, option);
-    app->callback([this, app, &action] {
-      for (const CLI::Option* option : app->parse_order())
-        command_.given.insert(option->get_name());
-      action = [this] { return RunWorkload(command_, entry_, *workload_); };
-    });
-  }
-
- private:
-  RunCommand command_;
-  workloads::Entry entry_;
-  std::unique_ptr<workloads::Workload> workload_;
-};
 
 // Of `bwmm run`: what --workload names on this command line, else the default.
 workloads::Entry EntryOfRun(const std::vector<std::string>& arguments) {
@@ -127,6 +39,32 @@ workloads::Entry EntryOfRun(const std::vector<std::string>& arguments) {
   } catch (const SimError& error) {
     throw SimError("run: {}", error.what());
   }
+}
+
+// CLI11 names neither the word nor the commands.
+void CheckCommand(const CLI::App& cli, const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && arguments[0].starts_with("-"))
+    return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : cli.get_subcommands({}))
+    names.push_back(command->get_name());
+  if (arguments.empty())
+    throw SimError("no command, allowed {}", host::Join(names));
+  if (std::ranges::find(names, arguments[0]) == names.end())
+    throw SimError("{}: no such command, allowed {}", arguments[0], host::Join(names));
+}
+
+// CLI11 has the words in reverse.
+std::string MessageOf(const CLI::ParseError& error, const CLI::App& cli) {
+  const std::vector<CLI::App*> commands = cli.get_subcommands();
+  const std::string name = commands.empty() ? "" : commands.front()->get_name();
+  const std::string prefix = name.empty() ? "" : name + ": ";
+  const std::vector<std::string> unknown = cli.remaining(true);
+  if (unknown.empty())
+    return prefix + error.what();
+  return fmt::format("{}{}: no such {}, allowed is what bwmm {}{}--help lists", prefix,
+                     unknown.front(), unknown.front().starts_with("-") ? "option" : "argument",
+                     name, name.empty() ? "" : " ");
 }
 
 }  // namespace
@@ -181,15 +119,16 @@ int RunCommandLine(const std::vector<std::string>& arguments, std::string* captu
     };
   });
 
+  CheckCommand(cli, arguments);
   try {
     cli.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
     const bool no_run = error.get_exit_code() == 0;  // --help, --version
     if (captured_json != nullptr)
-      throw SimError("arguments: {}", no_run ? "no run" : error.what());
+      throw SimError("arguments: {}", no_run ? "no run" : MessageOf(error, cli));
     if (no_run)
       return cli.exit(error);
-    throw SimError("{}", error.what());
+    throw SimError("{}", MessageOf(error, cli));
   }
   bool pass = false;
   try {

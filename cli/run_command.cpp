@@ -93,6 +93,13 @@ std::uint64_t CountInstructions(const Workload& workload, const workloads::Setup
   }
 }
 
+std::string NamesOf(const std::vector<host::HostTensor>& tensors) {
+  std::vector<std::string> names;
+  for (const host::HostTensor& tensor : tensors)
+    names.push_back(tensor.name);
+  return host::Join(names);
+}
+
 // Checksum, files and verdict.
 void TakeResult(const std::vector<Option>& options, Workload& workload,
                 workloads::RunReport& report) {
@@ -105,7 +112,9 @@ void TakeResult(const std::vector<Option>& options, Workload& workload,
     if (option.kind != Option::Kind::kOutputTensor || ValueOf(option).empty())
       continue;
     const auto named = std::ranges::find(outputs, option.tensor, &host::HostTensor::name);
-    Check(named != outputs.end(), "an output option names one of the workload's outputs");
+    if (named == outputs.end())
+      throw SimError("{}: the workload has no output {}, allowed {}", option.name, option.tensor,
+                     NamesOf(outputs));
     host::SaveTensor(ValueOf(option), *named);
   }
   report.verdict = workload.Judge();
@@ -131,7 +140,7 @@ bool RunWorkload(const RunCommand& command, const workloads::Entry& entry, Workl
                          .fidelity = fidelity,
                          .sequential = command.sequential,
                          .with_data = fidelity != Fidelity::kTiming,
-                         .seed = common.seed,
+                         .seed = workloads::Seed(common.seed),
                          .settings = SettingsOf(command, workload),
                          .given = command.given};
   std::vector<std::string> unnamed;  // files read that no option names
@@ -144,6 +153,8 @@ bool RunWorkload(const RunCommand& command, const workloads::Entry& entry, Workl
       unnamed.push_back(spec.path);
   };
   workload.Prepare(setup);
+  if (setup.given.contains("--seed") && !setup.seed.drawn())
+    throw SimError("--seed {}: changes nothing here, where nothing is drawn from it", common.seed);
 
   workloads::RunReport report;
   report.command = command.name;

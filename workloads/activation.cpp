@@ -70,7 +70,7 @@ class ActivationWorkload final : public Workload {
     args_.scale = static_cast<float>(scale_);
     if (!std::isfinite(args_.scale))
       throw SimError("--scale {}: allowed a finite float32", scale_);
-    x_ = TensorFrom("x", input_file_, DType::kBf16, {rows_, columns_}, setup.seed);
+    x_ = TensorFrom("x", input_file_, DType::kBf16, {rows_, columns_}, setup);
     tensors_ = Tensors(setup.hbm_bytes(), setup.with_data);
     args_.x = tensors_.Input(x_);
     args_.y = tensors_.Output("y", DType::kBf16, x_.shape);

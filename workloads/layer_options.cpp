@@ -77,8 +77,6 @@ void CheckEffects(const LayerRequest& request, const Setup& setup, const LayerJo
         "--block-size {}: changes nothing in {}, whose blocks are an expert's capacity; allowed "
         "is kernel.capacity_factor",
         request.block_size, NameOf(layer.variant));
-  if (setup.given.contains("--seed") && !SomethingIsRandom(request, setup, layer.model))
-    throw SimError("--seed {}: changes nothing, routing and tensors come from files", setup.seed);
 }
 
 }  // namespace
@@ -87,8 +85,9 @@ LayerJobOptions LayerOptionsOf(const LayerRequest& request, const Setup& setup) 
   LayerJobOptions layer{.model = ModelOf(request, setup.settings),
                         .tokens = request.tokens,
                         .block_size = request.block_size,
-                        .routing_csv = request.routing,
-                        .seed = setup.seed};
+                        .routing_csv = request.routing};
+  if (SomethingIsRandom(request, setup, layer.model))
+    layer.seed = setup.seed.Draw();
   for (const auto& [key, value] : setup.settings) {
     if (key.starts_with("kernel."))
       kernels::ApplySetting(layer.kernel, key, value);

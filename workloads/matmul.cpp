@@ -87,15 +87,15 @@ void MatmulWorkload::Prepare(const Setup& setup) {
                                      .tensor = stationary_file_,
                                      .scales = stationary_scales_,
                                      .k = k_,
-                                     .columns = m_,
-                                     .seed = setup.seed});
+                                     .columns = m_},
+                      setup);
   moving_.emplace(OperandOptions{.name = "moving",
                                  .dtype = right_,
                                  .tensor = moving_file_,
                                  .scales = moving_scales_,
                                  .k = k_,
-                                 .columns = n_,
-                                 .seed = setup.seed});
+                                 .columns = n_},
+                  setup);
   tensors_ = Tensors(setup.hbm_bytes(), setup.with_data);
   args_.stationary = stationary_->Place(tensors_);
   args_.moving = moving_->Place(tensors_);

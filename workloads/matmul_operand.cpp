@@ -13,28 +13,29 @@ namespace bwmm::workloads {
 
 using host::HostTensor;
 
-MatmulOperand::MatmulOperand(const OperandOptions& options) : options_(options) {
-  const auto& [name, dtype, tensor, scales, k, columns, seed] = options_;
+MatmulOperand::MatmulOperand(const OperandOptions& options, const Setup& setup)
+    : options_(options) {
+  const auto& [name, dtype, tensor, scales, k, columns] = options_;
   if (IsX4(dtype)) {
-    LoadX4();
+    LoadX4(setup);
     return;
   }
   if (!scales.empty())
     throw SimError("--{}-scales {}: {} has no scales, allowed with x4 types", name, scales,
                    NameOf(dtype));
-  tensor_ = TensorFrom(name, tensor, dtype, {k, columns}, seed);
+  tensor_ = TensorFrom(name, tensor, dtype, {k, columns}, setup);
 }
 
-void MatmulOperand::LoadX4() {
-  const auto& [name, dtype, tensor, scales, k, columns, seed] = options_;
+void MatmulOperand::LoadX4(const Setup& setup) {
+  const auto& [name, dtype, tensor, scales, k, columns] = options_;
   const bool fp4 = dtype == DType::kFp4E2M1FnX4;
   if (tensor.empty()) {
     if (!scales.empty())
       throw SimError("--{0}-scales {1}: needs x4 words in --{0}", name, scales);
     if (fp4)
-      MakeWords();
+      MakeWords(setup);
     else
-      tensor_ = TensorFrom(name, "", DType::kBf16, {k, columns}, seed);
+      tensor_ = TensorFrom(name, "", DType::kBf16, {k, columns}, setup);
     return;
   }
   // Words if the file has them, else values to quantise.
@@ -46,6 +47,7 @@ void MatmulOperand::LoadX4() {
     if (!scales.empty())
       throw SimError("--{0}-scales {1}: needs x4 words in --{0}, {2} has {3}", name, scales, tensor,
                      NameOf(loaded.dtype));
+    CheckUsed(tensor, setup);
     tensor_ = Fitted(std::move(loaded), DType::kBf16, {k, columns}, tensor);
     tensor_.name = name;
     return;
@@ -60,19 +62,21 @@ void MatmulOperand::LoadX4() {
 }
 
 // Every fp4 code occurs; scales are within a factor of 4 of 1.
-void MatmulOperand::MakeWords() {
-  const auto& [name, dtype, tensor, scales, k, columns, seed] = options_;
+void MatmulOperand::MakeWords(const Setup& setup) {
+  const auto& [name, dtype, tensor, scales, k, columns] = options_;
   tensor_ = HostTensor::Zeros(name, dtype, {kMxGroup.WordRows(k), columns});
-  host::Random random(seed, name.size());
+  scales_ = HostTensor::Zeros(name + "_scales", DType::kE8M0, {kMxGroup.ScalesOf(k), columns});
+  if (!setup.with_data)
+    return;
+  host::Random random(setup.seed.Draw(), name.size());
   for (std::uint16_t& word : tensor_.words<std::uint16_t>())
     word = static_cast<std::uint16_t>(random.Bits());
-  scales_ = HostTensor::Zeros(name + "_scales", DType::kE8M0, {kMxGroup.ScalesOf(k), columns});
   for (std::uint8_t& scale : scales_->words<std::uint8_t>())
     scale = static_cast<std::uint8_t>(125 + random.Bits() % 5);
 }
 
 kernels::MatmulOperand MatmulOperand::Place(Tensors& tensors) const {
-  const auto& [name, dtype, tensor, scales, k, columns, seed] = options_;
+  const auto& [name, dtype, tensor, scales, k, columns] = options_;
   kernels::MatmulOperand placed{.tensor = tensors.Input(tensor_)};
   if (scales_)
     placed.scales = tensors.Input(*scales_);

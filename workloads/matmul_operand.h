@@ -19,13 +19,12 @@ struct OperandOptions {
   DType dtype = DType::kBf16;
   std::string tensor, scales;  // host::TensorSpec, or empty
   std::int64_t k = 0, columns = 0;
-  std::uint64_t seed = 1;
 };
 
 class MatmulOperand {
  public:
   // Loads or makes the tensors. SimError when they do not fit.
-  explicit MatmulOperand(const OperandOptions& options);
+  MatmulOperand(const OperandOptions& options, const Setup& setup);
 
   kernels::MatmulOperand Place(Tensors& tensors) const;
 
@@ -36,8 +35,8 @@ class MatmulOperand {
 
  private:
   bool online() const { return IsX4(options_.dtype) && !scales_; }
-  void LoadX4();
-  void MakeWords();
+  void LoadX4(const Setup& setup);
+  void MakeWords(const Setup& setup);
 
   OperandOptions options_;
   host::HostTensor tensor_;

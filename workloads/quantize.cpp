@@ -35,7 +35,7 @@ class QuantizeWorkload final : public Workload {
     CheckSize("--partitions", partitions_, kQuadrantPartitions, kTilePartitions);
     CheckSize("--columns", columns_, 4, 16384);
     const std::int64_t p = partitions_, words = columns_ / kMxGroup.lanes;
-    input_ = TensorFrom("source", input_file_, source, {p, columns_}, setup.seed);
+    input_ = TensorFrom("source", input_file_, source, {p, columns_}, setup);
     tensors_ = Tensors(setup.hbm_bytes(), setup.with_data);
     args_ = {.source = tensors_.Input(input_),
              .words = tensors_.Output("words", target_, {p, words}),

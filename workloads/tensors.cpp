@@ -60,20 +60,28 @@ host::HostTensor Fitted(host::HostTensor tensor, DType dtype,
   return Converted(std::move(tensor), dtype, path);
 }
 
+void CheckUsed(const std::string& path, const Setup& setup) {
+  if (!setup.with_data)
+    throw SimError("{}: timing has no tensor data, allowed with rtl, fast", path);
+}
+
 host::HostTensor TensorFrom(const std::string& name, const std::string& path, DType dtype,
-                            std::vector<std::int64_t> shape, std::uint64_t seed) {
+                            std::vector<std::int64_t> shape, const Setup& setup) {
   CheckElements(name, shape);
   if (!path.empty()) {
+    CheckUsed(path, setup);
     host::HostTensor tensor = Fitted(
         host::LoadTensor(host::ParseTensorSpec(path), {dtype, DType::kBf16}), dtype, shape, path);
     tensor.name = name;
     return tensor;
   }
+  if (!setup.with_data)
+    return {.name = name, .dtype = dtype, .shape = std::move(shape), .data = {}};
   auto tensor = host::HostTensor::Zeros(name, dtype, std::move(shape));
   const int count = static_cast<int>(tensor.elements());
   std::vector<float> values(count);
   // Every name has values of its own.
-  host::Random random(seed, Fnv1a(std::as_bytes(std::span(name))));
+  host::Random random(setup.seed.Draw(), Fnv1a(std::as_bytes(std::span(name))));
   for (float& value : values)
     value = static_cast<float>(random.Normal());
   RoundTo(dtype, values.data(), count, tensor.data.data(), SizeOf(dtype));

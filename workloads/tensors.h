@@ -8,6 +8,7 @@
 #include "host/host_tensor.h"
 #include "kernels/lang/view.h"
 #include "model/ops/memory.h"
+#include "workloads/workload.h"
 
 namespace bwmm::workloads {
 
@@ -15,10 +16,14 @@ namespace bwmm::workloads {
 host::HostTensor Fitted(host::HostTensor tensor, DType dtype,
                         const std::vector<std::int64_t>& shape, const std::string& path);
 
+// SimError in a run without data, which the values of a file cannot change.
+void CheckUsed(const std::string& path, const Setup& setup);
+
 // A file's tensor (host::TensorSpec) in `dtype` with `shape`, or N(0, 1) values where `path` is
-// empty: other ones for another seed or another name.
+// empty: other ones for another seed or another name. A run without data has no use for either:
+// SimError for a file, no bytes without one.
 host::HostTensor TensorFrom(const std::string& name, const std::string& path, DType dtype,
-                            std::vector<std::int64_t> shape, std::uint64_t seed);
+                            std::vector<std::int64_t> shape, const Setup& setup);
 
 // HBM of one run. Without data (timing) only control tensors have bytes.
 class Tensors {

@@ -24,13 +24,29 @@
 
 namespace bwmm::workloads {
 
+// What all random values of a run come from. It knows whether anything was drawn, for a seed that
+// changes nothing is refused.
+class Seed {
+ public:
+  explicit Seed(std::uint64_t value = 1) : value_(value) {}
+  std::uint64_t Draw() const {
+    drawn_ = true;
+    return value_;
+  }
+  bool drawn() const { return drawn_; }
+
+ private:
+  std::uint64_t value_;
+  mutable bool drawn_ = false;
+};
+
 // What is known before the run.
 struct Setup {
   MachineConfig machine = {};
   Fidelity fidelity = Fidelity::kFast;
   bool sequential = false;  // on the executor, without time
   bool with_data = true;    // false: timing, where only control tensors have data
-  std::uint64_t seed = 1;
+  Seed seed = Seed();
   std::vector<KeyValue> settings = {};  // --set key=value, but for the machine's
   std::set<std::string> given = {};     // options of the command line, "--seed"
   // Tells of a file that no option names, before it is read. SimError when an output would

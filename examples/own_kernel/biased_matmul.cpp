@@ -101,9 +101,9 @@ class BiasedMatmul final : public Workload {
     CheckSize("--k", k_, 128, 1 << 20);
     CheckSize("--n", n_, 128, 1 << 20);
     CheckSize("--tokens", t_, 1, 1 << 20);
-    x_t_ = TensorFrom("x_t", x_file_, DType::kBf16, {k_, t_}, setup.seed);
-    w_ = TensorFrom("w", "", DType::kBf16, {k_, n_}, setup.seed);
-    bias_ = TensorFrom("bias", "", DType::kFp32, {n_}, setup.seed);
+    x_t_ = TensorFrom("x_t", x_file_, DType::kBf16, {k_, t_}, setup);
+    w_ = TensorFrom("w", "", DType::kBf16, {k_, n_}, setup);
+    bias_ = TensorFrom("bias", "", DType::kFp32, {n_}, setup);
     tensors_ = Tensors(setup.hbm_bytes(), setup.with_data);
     args_ = {.x_t = tensors_.Input(x_t_),
              .w = tensors_.Input(w_),

@@ -50,7 +50,7 @@ class BadInput(unittest.TestCase):
     # The command line
 
     def test_no_subcommand(self):
-        self.refused([], "subcommand")
+        self.refused([], "no command, allowed run")
 
     def test_unknown_option(self):
         self.refused(["run", "--model", "stories260k", "--tokenz", "3"], "--tokenz")

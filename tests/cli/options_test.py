@@ -107,6 +107,23 @@ class Options(unittest.TestCase):
         self.assertNotEqual(self.report(*run, "--seed", "3")["checksum"],
                             self.report(*run, "--seed", "4")["checksum"])
 
+    def test_rejects_a_seed_where_every_tensor_is_given(self):
+        operand = str(self.folder / "operand.npy")
+        self.report("matmul", "--n", "128", "--psum-dtype", "bfloat16", "--output", operand)
+        both = ["matmul", "--n", "128", "--stationary", operand, "--moving", operand]
+        self.report(*both)
+        self.refused([*both, "--seed", "3"], "matmul: --seed 3: changes nothing")
+        self.report(*both[:-2], "--seed", "3")
+        self.refused(["run", "--workload", "activation", "--rows", "128", "--columns", "128",
+                      "--input", operand, "--seed", "4"], "run: --seed 4: changes nothing")
+        self.refused(["quantize", "--fidelity", "timing", "--seed", "1"], "--seed 1")
+
+    def test_rejects_tensors_in_timing(self):
+        for run in (["matmul", "--stationary", "s.npy"], ["matmul", "--moving", "s.npy"],
+                    ["quantize", "--input", "s.npy"],
+                    ["run", "--workload", "activation", "--input", "s.npy"]):
+            self.refused([*run, "--fidelity", "timing"], "s.npy: timing has no tensor data")
+
     def test_rejects_times_without_time(self):
         self.refused([*SMALL, "--sequential", "--set", "machine.dma.start_ns=900"],
                      "machine.dma.start_ns=900", "--sequential")
@@ -117,6 +134,15 @@ class Options(unittest.TestCase):
         self.refused(["matmul", "--k", "0"], "bwmm: matmul: ")
         self.refused(["quantize", "--columns", "1"], "bwmm: quantize: ")
         self.refused(["list", "kernels"], "bwmm: list: ")
+
+    # Words
+
+    def test_rejects_a_word_that_is_none_with_those_there_are(self):
+        self.refused([], "no command, allowed run, ", "matmul", "rerun")
+        self.refused(["nonsense"], "nonsense: no such command, allowed run, ", "matmul", "rerun")
+        self.refused([*SMALL, "--toknes", "3"], "run: --toknes: no such option", "bwmm run --help")
+        self.refused(["matmul", "128", "64"], "matmul: 128: no such argument")
+        self.refused(["--nonsense"], "--nonsense: no such option", "bwmm --help")
 
     # Names and defaults
 

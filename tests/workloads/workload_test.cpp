@@ -27,7 +27,7 @@ class Copy final : public Workload {
 
   void Prepare(const Setup& setup) override {
     tensors_ = Tensors(setup.hbm_bytes(), setup.with_data);
-    x_ = tensors_.Input(TensorFrom("x", "", DType::kBf16, {4, 8}, setup.seed));
+    x_ = tensors_.Input(TensorFrom("x", "", DType::kBf16, {4, 8}, setup));
     ids_ = tensors_.Control(host::HostTensor::Zeros("ids", DType::kInt32, {4}));
     y_ = tensors_.Output("y", DType::kBf16, {4, 8});
   }
@@ -96,17 +96,34 @@ TEST(Workload, ADryRunCountsAllCoresAndRefusesWhatDoesNotFit) {
 
 TEST(Tensors, SeededValuesDifferByNameAndBySeed) {
   const auto values = [](const std::string& name, std::uint64_t seed) {
-    return TensorFrom(name, "", DType::kBf16, {4, 8}, seed).data;
+    return TensorFrom(name, "", DType::kBf16, {4, 8}, {.seed = Seed(seed)}).data;
   };
   EXPECT_EQ(values("a", 1), values("a", 1));
   EXPECT_NE(values("a", 1), values("b", 1));  // names of one length
   EXPECT_NE(values("a", 1), values("a", 2));
 }
 
+TEST(Tensors, ASeedIsDrawnWhereValuesAre) {
+  const auto data = SetupFor(true), timing = SetupFor(false);
+  EXPECT_FALSE(data.seed.drawn());
+  TensorFrom("w", "", DType::kBf16, {4, 8}, data);
+  TensorFrom("w", "", DType::kBf16, {4, 8}, timing);
+  EXPECT_TRUE(data.seed.drawn());
+  EXPECT_FALSE(timing.seed.drawn());
+}
+
+TEST(Tensors, RejectsAFileWhereThereIsNoData) {
+  EXPECT_THAT(
+      [] {
+        TensorFrom("w", "w.npy", DType::kBf16, {4, 8}, SetupFor(false));
+      },
+      ThrowsMessage<SimError>(HasSubstr("w.npy: timing has no tensor data")));
+}
+
 TEST(Tensors, RejectsMoreElementsThanAnIntCounts) {
   for (const std::vector<std::int64_t>& shape :
        {std::vector<std::int64_t>{1 << 16, 1 << 15}, {2'000'000'000, 2'000'000'000, 4, 4}}) {
-    EXPECT_THAT([&] { TensorFrom("w", "", DType::kBf16, shape, 1); },
+    EXPECT_THAT([&] { TensorFrom("w", "", DType::kBf16, shape, SetupFor(true)); },
                 ThrowsMessage<SimError>(AllOf(HasSubstr("w: shape ["),
                                               HasSubstr("allowed up to 2147483647 elements"))));
   }

@@ -1,0 +1,95 @@
+// Options of a workload of one's own that no run can have: a name of the runner's, an output that
+// is none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "cli/command_line.h"
+#include "kernels/lang/core.h"
+#include "model/support/sim_error.h"
+#include "workloads/registry.h"
+#include "workloads/tensors.h"
+
+namespace bwmm::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+using workloads::Option;
+
+// Writes a row of ones.
+class Ones final : public workloads::Workload {
+ public:
+  explicit Ones(std::vector<Option> options) : options_(std::move(options)) {}
+
+  std::vector<Option> options() override { return options_; }
+  void Prepare(const workloads::Setup& setup) override {
+    tensors_ = workloads::Tensors(setup.hbm_bytes(), setup.with_data);
+    y_ = tensors_.Output("y", DType::kBf16, {1, 8});
+  }
+  ops::Hbm& hbm() override { return tensors_.hbm(); }
+  void Run(isa::Sink& sink) const override {
+    lang::Core nki(sink);
+    if (nki.program_id() != 0)
+      return;
+    const lang::Tile ones = nki.Sbuf("ones", DType::kBf16, 1, {8});
+    nki.memset(ones, 1.0f);
+    nki.dma_copy(y_.At(), ones);
+  }
+  workloads::Facts facts() const override { return {}; }
+  std::vector<host::HostTensor> Outputs() override { return {tensors_.Fetch("y")}; }
+  workloads::Verdict Judge() override { return {.skipped = "ones"}; }
+
+ private:
+  std::vector<Option> options_;
+  workloads::Tensors tensors_;
+  lang::HbmTensor y_;
+};
+
+int number = 0;
+std::string path;
+
+const workloads::Registration kClash(
+    {.name = "clash", .help = "", .make = [] {
+       return std::unique_ptr<workloads::Workload>(new Ones({{"--seed", "", &number}}));
+     }});
+const workloads::Registration kNoDashes(
+    {.name = "no_dashes", .help = "", .make = [] {
+       return std::unique_ptr<workloads::Workload>(new Ones({{"- rows", "", &number}}));
+     }});
+const workloads::Registration kOutput({.name = "output", .help = "", .make = [] {
+                                         return std::unique_ptr<workloads::Workload>(new Ones(
+                                             {workloads::OutputTensor("--z", "", path, "z")}));
+                                       }});
+
+TEST(OwnOptions, RejectsOneOfTheRunners) {
+  EXPECT_THAT(([] {
+                RunCommandLine({"run", "--workload", "clash"});
+              }),
+              ThrowsMessage<SimError>(HasSubstr("workload clash: option --seed, allowed")));
+}
+
+TEST(OwnOptions, RejectsANameThatIsNone) {
+  EXPECT_THAT(([] {
+                RunCommandLine({"run", "--workload", "no_dashes"});
+              }),
+              ThrowsMessage<SimError>(HasSubstr("workload no_dashes: option - rows, allowed")));
+}
+
+TEST(OwnOptions, RejectsAnOutputThatIsNone) {
+  const std::string file = ::testing::TempDir() + "own_options.npy";
+  EXPECT_THAT(
+      [&] {
+        RunCommandLine({"run", "--workload", "output", "--z", file});
+      },
+      ThrowsMessage<SimError>(
+          AllOf(HasSubstr("--z: the workload has no output z"), HasSubstr("allowed y"))));
+  EXPECT_FALSE(std::filesystem::exists(file));
+  path.clear();  // the field keeps what the command line gave
+  EXPECT_EQ(RunCommandLine({"run", "--workload", "output"}), 0);
+}
+
+}  // namespace
+}  // namespace bwmm::cli
