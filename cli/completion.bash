@@ -16,11 +16,16 @@ _bwmm_help() {
 _bwmm() {
   local _bwmm_program=${1/#\~\//"$HOME"/} current=$2 previous=$3 command=${COMP_WORDS[1]} i
   local -a workload=() words=()
+  # Readline makes --name=value three words.
+  [[ $previous == = ]] && previous=${COMP_WORDS[COMP_CWORD - 2]}
+  [[ $current == = ]] && current=
   if ((COMP_CWORD == 1)); then
     mapfile -t words < <(_bwmm_help)
   elif [[ $current == -* ]]; then
     for ((i = 2; i + 1 < COMP_CWORD; ++i)); do
-      [[ ${COMP_WORDS[i]} == --workload ]] && workload=(--workload "${COMP_WORDS[i + 1]}")
+      [[ ${COMP_WORDS[i]} == --workload ]] || continue
+      [[ ${COMP_WORDS[i + 1]} == = ]] && ((++i))
+      workload=(--workload "${COMP_WORDS[i + 1]}")
     done
     mapfile -t words < <(_bwmm_help "$command" "${workload[@]}")
   else

@@ -59,6 +59,13 @@ class Completion(unittest.TestCase):
         self.assertEqual(complete("run", "--fidelity", "t"), {"timing"})
         self.assertEqual(complete("list", "v"), {"variants"})
 
+    def test_a_value_behind_an_equals_sign(self):
+        self.assertEqual(complete("run", "--fidelity", "=", "t"), {"timing"})
+        self.assertEqual(complete("run", "--workload", "=", "qu"), {"quantize"})
+        self.assertEqual(complete("run", "--fidelity", "="), {"rtl", "fast", "timing"})
+        self.assertEqual(complete("run", "--workload", "=", "quantize", "--"),
+                         options("run", "--workload", "quantize"))
+
     def test_a_program_named_from_home(self):
         folder, name = os.path.split(os.path.abspath(BWMM))
         self.assertEqual(complete("run", "--machine", "", program=f"~/{name}", home=folder),
