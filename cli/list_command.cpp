@@ -7,9 +7,9 @@
 #include "kernels/moe_cte/spec.h"
 #include "model/support/sim_error.h"
 #include "model/system/machine.h"
-#include "workloads/layer_options.h"
+#include "workloads/moe_cte/layer_options.h"
+#include "workloads/moe_cte/what_fits.h"
 #include "workloads/registry.h"
-#include "workloads/what_fits.h"
 
 namespace bwmm::cli {
 namespace {

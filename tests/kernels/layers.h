@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "workloads/layer_job.h"
+#include "workloads/moe_cte/layer_job.h"
 
 namespace bwmm::testing_layers {
 

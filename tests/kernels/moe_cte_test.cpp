@@ -13,7 +13,7 @@
 #include "model/support/sim_error.h"
 #include "tests/kernels/layers.h"
 #include "workloads/checksum.h"
-#include "workloads/layer_job.h"
+#include "workloads/moe_cte/layer_job.h"
 
 namespace bwmm {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/emit_report.h"
 #include "cli/report_json.h"
 #include "model/support/sim_error.h"
-#include "workloads/judge_layer.h"
+#include "workloads/moe_cte/judge_layer.h"
 
 namespace bwmm::workloads {
 namespace {

@@ -2,7 +2,7 @@
 // which changes something in the run, or is refused.
 #pragma once
 
-#include "workloads/layer_job.h"
+#include "workloads/moe_cte/layer_job.h"
 #include "workloads/workload.h"
 
 namespace bwmm::workloads {

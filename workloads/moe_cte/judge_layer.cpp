@@ -1,4 +1,4 @@
-#include "workloads/judge_layer.h"
+#include "workloads/moe_cte/judge_layer.h"
 
 #include <fmt/format.h>
 

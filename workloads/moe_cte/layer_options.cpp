@@ -1,10 +1,10 @@
-#include "workloads/layer_options.h"
+#include "workloads/moe_cte/layer_options.h"
 
 #include <algorithm>
 #include <array>
 
 #include "model/support/sim_error.h"
-#include "workloads/what_fits.h"
+#include "workloads/moe_cte/what_fits.h"
 
 namespace bwmm::workloads {
 namespace {

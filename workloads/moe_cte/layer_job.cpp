@@ -1,4 +1,4 @@
-#include "workloads/layer_job.h"
+#include "workloads/moe_cte/layer_job.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include "model/support/check.h"
 #include "model/support/sim_error.h"
 #include "workloads/dry_run.h"
-#include "workloads/what_fits.h"
+#include "workloads/moe_cte/what_fits.h"
 
 namespace bwmm::workloads {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "host/tensor_file.h"
 #include "model/support/sim_error.h"
-#include "workloads/judge_layer.h"
-#include "workloads/layer_options.h"
+#include "workloads/moe_cte/judge_layer.h"
+#include "workloads/moe_cte/layer_options.h"
 #include "workloads/registry.h"
 
 namespace bwmm::workloads {

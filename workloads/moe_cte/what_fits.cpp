@@ -1,4 +1,4 @@
-#include "workloads/what_fits.h"
+#include "workloads/moe_cte/what_fits.h"
 
 #include <functional>
 #include <optional>
