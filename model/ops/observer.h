@@ -125,8 +125,8 @@ struct Allocation {
   Ticks at = 0;
 };
 
-// A named value from `at` on: "<unit>.queue", instructions that wait in front of a unit, and
-// "in_flight", those emitted and not complete.
+// A named value from `at` on: "<unit>.queue", instructions waiting in front of a unit; "dma.parts",
+// parts waiting in front of the DMA engines; "in_flight", instructions emitted and not complete.
 struct Count {
   int core = 0;
   std::string_view name;

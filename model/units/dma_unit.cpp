@@ -111,6 +111,7 @@ void DmaUnit::Arrive(Transfer& transfer, Tick now) {
       stats_.sendrecv += part.bytes;
     Engine& engine = engines_[part.engine];
     engine.fifo.push_back({&transfer, part});
+    retire->PartsWaiting(++waiting_parts_);
     if (engine.fifo.size() == 1 && engine.free_at > now)
       arbiter_.RequestAt(config_.core, engine.free_at);
   }
@@ -129,6 +130,7 @@ void DmaUnit::TellStarted(Transfer& transfer) {
 void DmaUnit::StartPart(Engine& engine, Tick now) {
   const QueuedPart queued = engine.fifo.front();
   engine.fifo.pop_front();
+  retire->PartsWaiting(--waiting_parts_);
   const DmaPart& part = queued.part;
   Transfer& transfer = *queued.transfer;
   const std::int64_t bytes = part.bytes + part.descriptors * config_.descriptor_bytes;

@@ -114,6 +114,7 @@ class DmaUnit final : public sc_core::sc_module,
   TimedQueue ends_;
   std::vector<Tick> generator_free_at_;
   std::vector<Engine> engines_;
+  std::int64_t waiting_parts_ = 0;  // in the FIFOs of all engines
   Ledger ledger_;
   Stats stats_;
   Alarm alarm_{"finish"};

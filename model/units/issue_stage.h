@@ -79,6 +79,7 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
   void Started(const Work& work) override;
   void DescriptorsStarted(const Work& work) override;
   void PartMoved(const Work& work, const DmaPart& part, Tick until) override;
+  void PartsWaiting(std::int64_t parts) override { TellCount("dma.parts", parts); }
   void Observe(const Work& work) override;
   void ReadDone(Work& work) override;
   void Complete(Work& work) override;

@@ -99,6 +99,8 @@ class RetireIf : public virtual sc_core::sc_interface {
   virtual void DescriptorsStarted(const Work&) {}
   // A DMA engine takes up a part of the work, now, and is busy with it until then. For observers.
   virtual void PartMoved(const Work&, const DmaPart&, Tick /*until*/) {}
+  // So many parts wait in front of the DMA engines, from now on. For observers.
+  virtual void PartsWaiting(std::int64_t /*parts*/) {}
   // The others are called in the even phase in which they take effect.
   // Operands are about to be read: checkers look now.
   virtual void Observe(const Work& work) = 0;

@@ -195,7 +195,7 @@ TEST(Observer, QueuesFillAndDrain) {
     last[key] = count.value;
     most[key] = std::max(most[key], count.value);
   }
-  EXPECT_EQ(last.size(), 2u * 7u) << "six queues and in_flight on two cores";
+  EXPECT_EQ(last.size(), 2u * 8u) << "six queues, dma.parts and in_flight on two cores";
   for (const auto& [key, value] : last) {
     EXPECT_EQ(value, 0) << key.second;
     EXPECT_GT(most[key], 0) << key.second;

@@ -78,6 +78,17 @@ class DmaUnitTest : public UnitTest {
   std::unique_ptr<DmaUnit> dma;
 };
 
+TEST_F(DmaUnitTest, TellsHowManyPartsWaitForTheEngines) {
+  Build();
+  Ready(0, Within(0));
+  Ready(1, Within(0));
+  Run();
+  // Both arrive at 120, the engine takes one up at once and the other a block's time later.
+  using Waiting = std::pair<Tick, std::int64_t>;
+  EXPECT_THAT(retire.parts_waiting, ElementsAre(Waiting{121, 1}, Waiting{121, 2}, Waiting{121, 1},
+                                                Waiting{121 + kBlock, 0}));
+}
+
 TEST_F(DmaUnitTest, TakesGeneratorStartTransferAndHbmLatency) {
   Build();
   const Work& work = Ready(0, isa::DmaCopy{.dst = Block(), .src = InHbm()});

@@ -118,6 +118,7 @@ class FakeRetire final : public RetireIf {
   explicit FakeRetire(Log& log) : log_(log) {}
 
   void Started(const Work& work) override { log_.Add("started", work.instruction.id); }
+  void PartsWaiting(std::int64_t parts) override { parts_waiting.emplace_back(Now(), parts); }
   void Observe(const Work& work) override { log_.Add("observe", work.instruction.id); }
   void ReadDone(Work& work) override { log_.Add("read done", work.instruction.id); }
   void Complete(Work& work) override {
@@ -127,6 +128,7 @@ class FakeRetire final : public RetireIf {
   }
 
   std::function<void(Work&)> on_complete;
+  std::vector<std::pair<Tick, std::int64_t>> parts_waiting;
 
  private:
   Log& log_;
