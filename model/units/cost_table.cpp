@@ -104,6 +104,13 @@ struct Occupancy {
   std::int64_t operator()(const isa::QuantizeMx& i) const { return AtLeast(i.dst.free_size()); }
   std::int64_t operator()(const isa::Max8& i) const { return AtLeast(i.src.free_size()); }
   std::int64_t operator()(const isa::RegisterLoad&) const { return t.register_load_cycles; }
+
+  // What a result takes longer than its last element's cycle and the access.
+  std::int64_t PipelineOf(const isa::QuantizeMx&) const { return t.quantize_pipeline_cycles; }
+  template <typename Op>
+  std::int64_t PipelineOf(const Op&) const {
+    return 0;
+  }
 };
 
 // What occupies an engine has a line above, or this does not compile.
@@ -111,15 +118,16 @@ struct Line {
   const Occupancy& occupancy;
 
   template <typename Op>
-  std::int64_t operator()(const Op& op) const {
+  Cost operator()(const Op& op) const {
     constexpr bool kComputes =
         (Op::kTraits.owner == isa::Owner::kOps && Op::kTraits.unit != isa::Unit::kDma) ||
         Op::kTraits.owner == isa::Owner::kSequencer;
     if constexpr (kComputes) {
-      return occupancy(op);
+      return {.occupancy = occupancy(op),
+              .latency = occupancy.t.access_cycles + occupancy.PipelineOf(op)};
     } else {
       Check(false, "the cost table has a line for every compute instruction");
-      return 0;
+      return {};
     }
   }
 };
@@ -127,13 +135,8 @@ struct Line {
 }  // namespace
 
 Cost CostOf(const isa::Instruction& instruction, const CostTable& table) {
-  Cost cost;
   const Occupancy occupancy{instruction.engine, table};
-  cost.occupancy = std::visit(Line{occupancy}, instruction.body);
-  cost.latency = table.access_cycles;
-  if (std::holds_alternative<isa::QuantizeMx>(instruction.body))
-    cost.latency += table.quantize_pipeline_cycles;
-  return cost;
+  return std::visit(Line{occupancy}, instruction.body);
 }
 
 std::int64_t DescriptorCycles(std::int64_t descriptors, const CostTable& table) {

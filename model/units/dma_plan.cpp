@@ -116,35 +116,55 @@ std::vector<DmaPart> Plan(const Transfer& t, const DmaShape& shape) {
   return parts;
 }
 
+// What each DMA moves.
+struct TransferOf {
+  std::int64_t rows_moved;
+  const DmaShape& shape;
+
+  Transfer operator()(const isa::DmaCopy& i) const {
+    Transfer t{.dst = &i.dst,
+               .sources = {&i.src},
+               .gather = i.gather.has_value(),
+               .scatter = i.scatter.has_value(),
+               .moved = i.dst.elements()};
+    if (t.gather || t.scatter)
+      t.moved = rows_moved * (t.gather ? i.src : i.dst).free_size();
+    return t;
+  }
+  Transfer operator()(const isa::DmaCompute& i) const {
+    Transfer t{
+        .dst = &i.dst, .sources = {}, .moved = i.dst.elements(), .percent = shape.compute_percent};
+    for (const Operand& source : i.sources)
+      t.sources.push_back(&source);
+    return t;
+  }
+  // The peer's destination has the shape of the source.
+  Transfer operator()(const isa::SendRecv& i) const {
+    return {.dst = &i.src, .sources = {&i.src}, .moved = i.src.elements()};
+  }
+};
+
+// What the DMA unit completes has a line above, or this does not compile.
+struct Line {
+  const TransferOf& transfer;
+
+  template <typename Op>
+  Transfer operator()(const Op& op) const {
+    if constexpr (Op::kTraits.unit == isa::Unit::kDma) {
+      return transfer(op);
+    } else {
+      Check(false, "only DMAs are planned");
+      return {};
+    }
+  }
+};
+
 }  // namespace
 
 std::vector<DmaPart> PlanTransfer(const isa::Instruction& instruction, std::int64_t rows_moved,
                                   const DmaShape& shape) {
-  Transfer t;
-  if (const auto* copy = std::get_if<isa::DmaCopy>(&instruction.body)) {
-    t.dst = &copy->dst;
-    t.sources = {&copy->src};
-    t.gather = copy->gather.has_value();
-    t.scatter = copy->scatter.has_value();
-    t.moved = copy->dst.elements();
-    if (t.gather || t.scatter) {
-      const Operand& table = t.gather ? copy->src : copy->dst;
-      t.moved = rows_moved * table.free_size();
-    }
-  } else if (const auto* compute = std::get_if<isa::DmaCompute>(&instruction.body)) {
-    t.dst = &compute->dst;
-    for (const Operand& source : compute->sources)
-      t.sources.push_back(&source);
-    t.moved = compute->dst.elements();
-    t.percent = shape.compute_percent;
-  } else {
-    const auto* exchange = std::get_if<isa::SendRecv>(&instruction.body);
-    Check(exchange != nullptr, "only DMAs are planned");
-    t.dst = &exchange->src;  // the peer's destination has the same shape
-    t.sources = {&exchange->src};
-    t.moved = exchange->src.elements();
-  }
-  return Plan(t, shape);
+  const TransferOf transfer{rows_moved, shape};
+  return Plan(std::visit(Line{transfer}, instruction.body), shape);
 }
 
 }  // namespace bwmm::units

@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "model/support/check.h"
+
 namespace bwmm::units {
 namespace {
 
@@ -210,6 +212,11 @@ TEST(DmaPlan, SendsWhatTheSourceHolds) {
   EXPECT_EQ(parts[0].bytes, 8 * 128);
   EXPECT_EQ(parts[0].descriptors, 8);
   EXPECT_EQ(parts[0].hbm_read + parts[0].hbm_write, 0);
+}
+
+TEST(DmaPlan, RejectsWhatTheDmaUnitDoesNotCarryOut) {
+  EXPECT_THROW(Plan(isa::CoreBarrier{}), CheckFailure);
+  EXPECT_THROW(Plan(isa::RegisterLoad{}), CheckFailure);
 }
 
 TEST(DmaPlan, KeepsScatteredRowsApart) {
