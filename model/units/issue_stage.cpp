@@ -30,7 +30,7 @@ IssueStage::IssueStage(sc_core::sc_module_name name, const Config& config, RunSt
 }
 
 void IssueStage::RunKernel() {
-  OnNewStack(kKernelStackBytes);
+  stack_.Begin(kKernelStackBytes);
   try {
     kernel_(*this);
     kernel_done_ = true;
@@ -47,6 +47,7 @@ void IssueStage::WaitForChange() {
   if (run_.failed())
     throw Unwind{};
   wait(kernel_wake_ | run_.abort_event());
+  stack_.Resume();
   if (run_.failed())
     throw Unwind{};
 }

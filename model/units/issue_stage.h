@@ -108,6 +108,7 @@ class IssueStage final : public sc_core::sc_module, public isa::Sink, public Ret
   bool Visible(const Work& work) const;
 
   const Config config_;
+  CoroutineStack stack_;
   RunState& run_;
   ops::CoreMemory& memory_;
   std::function<void(isa::Sink&)> kernel_;

@@ -35,14 +35,35 @@ inline void OnOwnStack() {
 #endif
 }
 
-// The calling code is at the top of a new coroutine's stack of `bytes`, whose memory may have been
-// another coroutine's.
-inline void OnNewStack([[maybe_unused]] std::size_t bytes) {
+// The stack of a coroutine of SystemC, told of where its code begins and goes on. An exception that
+// the code itself catches needs the bounds as much as one that ends it.
+class CoroutineStack {
+ public:
+  // The calling code is at the top of a new coroutine's stack of `bytes`, whose memory may have
+  // been another coroutine's.
+  void Begin([[maybe_unused]] std::size_t bytes) {
 #if defined(__SANITIZE_ADDRESS__)
-  constexpr std::size_t kMargin = 64 << 10;
-  const char* here = static_cast<const char*>(__builtin_frame_address(0));
-  ASAN_UNPOISON_MEMORY_REGION(here - (bytes - kMargin), bytes - kMargin);
+    constexpr std::size_t kMargin = 64 << 10;
+    const char* here = static_cast<const char*>(__builtin_frame_address(0));
+    size_ = bytes - kMargin;
+    bottom_ = here - size_;
+    ASAN_UNPOISON_MEMORY_REGION(bottom_, size_);
+    Resume();
 #endif
-}
+  }
+  // The coroutine runs again.
+  void Resume() {
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_start_switch_fiber(nullptr, bottom_, size_);
+    __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
+#endif
+  }
+
+ private:
+#if defined(__SANITIZE_ADDRESS__)
+  const char* bottom_ = nullptr;
+  std::size_t size_ = 0;
+#endif
+};
 
 }  // namespace bwmm::units
