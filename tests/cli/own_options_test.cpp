@@ -20,7 +20,7 @@ using ::testing::ThrowsMessage;
 using workloads::Option;
 
 // Writes a row of ones.
-class Ones final : public workloads::Workload {
+class Ones : public workloads::Workload {
  public:
   explicit Ones(std::vector<Option> options) : options_(std::move(options)) {}
 
@@ -63,6 +63,25 @@ const workloads::Registration kOutput({.name = "output", .help = "", .make = [] 
                                          return std::unique_ptr<workloads::Workload>(new Ones(
                                              {workloads::OutputTensor("--z", "", path, "z")}));
                                        }});
+
+// One buffer larger than SBUF.
+class Wide final : public Ones {
+ public:
+  Wide() : Ones({}) {}
+  void Run(isa::Sink& sink) const override {
+    lang::Core nki(sink);
+    const lang::Tile wide = nki.Sbuf("wide", DType::kBf16, 128, {1 << 20});
+  }
+  std::string WhatWouldFit(const workloads::Setup&) const override { return "2 of 8 fit"; }
+};
+const workloads::Registration kWide({.name = "wide", .help = "", .make = workloads::Make<Wide>});
+
+TEST(OwnOptions, RejectsBuffersThatDoNotFitWithWhatWould) {
+  EXPECT_THAT(([] {
+                RunCommandLine({"run", "--workload", "wide"});
+              }),
+              ThrowsMessage<SimError>(AllOf(HasSubstr("wide"), HasSubstr("; 2 of 8 fit"))));
+}
 
 TEST(OwnOptions, RejectsOneOfTheRunners) {
   EXPECT_THAT(([] {

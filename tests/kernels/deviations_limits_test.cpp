@@ -80,6 +80,18 @@ TEST(DeviationLimits, RejectsConditionsOfTheWrongLength) {
   }
 }
 
+TEST(DeviationLimits, RejectsAffinitiesBeyondAnInt32Address) {
+  const auto refusal = [](std::int64_t rows) {
+    kernels::MoeCteArgs args = ArgsOf(shard_on_i);
+    args.hidden_states.shape = args.output.shape = {rows, 512};
+    args.expert_affinities_masked.shape = {rows * 4, 1};
+    return RefusalOf(MoECTESpec(shard_on_i), args);
+  };
+  EXPECT_EQ(refusal(std::int64_t{1} << 29), "accepted");
+  EXPECT_THAT(refusal((std::int64_t{1} << 29) + 1),
+              HasSubstr("536870913 rows of 4 experts exceed an int32 affinity address"));
+}
+
 TEST(DeviationLimits, RejectsStaticPrefixesOutsideTheBlocks) {
   for (const int wrong : {-1, 5}) {
     for (const auto variant : {shard_on_i_hybrid, shard_on_i_mx_hybrid}) {

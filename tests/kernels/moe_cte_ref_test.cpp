@@ -142,6 +142,24 @@ TEST_P(MoeCteRef, ComparisonFindsEveryMistake) {
   }
 }
 
+// Cores that compute whole blocks have a bf16 plane each. Two planes hold at least the output's
+// magnitude, and are off by half a place of bf16 or more.
+TEST(MoeCteRef, PlanesOfSeveralCoresAreOneMoreRounding) {
+  Layer layer(SmallConfig(), WeightLayout::kBf16, kTokens);
+  layer.problem.worst_case = true;
+  layer.problem.cores = 1;
+  const reference::MoeCteResult one = reference::RunMoeCte(layer.problem);
+  layer.problem.cores = 2;
+  const reference::MoeCteResult two = reference::RunMoeCte(layer.problem);
+  layer.problem.split_intermediate = true;
+  const reference::MoeCteResult halves = reference::RunMoeCte(layer.problem);
+  ASSERT_FALSE(one.bound.empty());
+  for (std::size_t at = 0; at < one.bound.size(); ++at) {
+    EXPECT_GE(two.bound[at] - one.bound[at], 0.999 * 0x1p-8 * std::fabs(one.output[at])) << at;
+    EXPECT_LE(halves.bound[at], two.bound[at]) << at;
+  }
+}
+
 TEST(MoeCteRef, NanInOneHiddenElementMakesItsRowsNanWithMxWeights) {
   Layer layer(SmallConfig(), WeightLayout::kMxfp4, kTokens);
   const int hidden = layer.tensors.shape.hidden_padded;

@@ -4,9 +4,11 @@
 
 #include <string>
 
+#include "model/ops/executor.h"
 #include "model/ops/memory_check.h"
 #include "model/support/sim_error.h"
 #include "tests/ops/element_memory.h"
+#include "tests/system/program_parts.h"
 
 namespace bwmm::ops {
 namespace {
@@ -16,6 +18,7 @@ using isa::Operand;
 using test::Dense;
 using test::ElementMemory;
 using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 Operand Sbuf(std::uint64_t offset, DType dtype = DType::kBf16) {
   return Dense(Memory::kSbuf, dtype, 32, {8}, offset);
@@ -102,6 +105,51 @@ TEST(CheckerOperands, RejectsEachOperandNobodyWrote) {
                                             c.reads[i].first + " reads bytes never written"));
     }
   }
+}
+
+// A quantize_mx of 32 partitions writes the scales of its quadrant into the first 4.
+TEST(CheckerOperands, RejectsPartitionsOfAScaleThatHoldNone) {
+  ElementMemory memory(1);
+  MemoryChecker checker(isa::Limits{}, memory.core());
+  const auto observe = [&](isa::Body body) {
+    checker.Observe({.id = 9, .engine = isa::Engine::kVector, .body = std::move(body)}, "");
+  };
+  observe(isa::Memset{.dst = Sbuf(0)});
+  observe(isa::QuantizeMx{.dst = Dense(Memory::kSbuf, DType::kFp8E4M3FnX4, 32, {2}, 128),
+                          .dst_scale = Dense(Memory::kSbuf, DType::kE8M0, 32, {2}, 384),
+                          .src = Sbuf(0)});
+  const auto scales = [](std::int64_t partitions) {
+    return isa::DmaCopy{.dst = Dense(Memory::kSbuf, DType::kE8M0, partitions, {2}, 512),
+                        .src = Dense(Memory::kSbuf, DType::kE8M0, partitions, {2}, 384)};
+  };
+  EXPECT_NO_THROW(observe(scales(4)));
+  EXPECT_THAT([&] { observe(scales(5)); }, ThrowsMessage<SimError>(HasSubstr("never written")));
+}
+
+TEST(CheckerOperands, RejectsRowsThatNoIndexOfAScatterNamed) {
+  Hbm hbm;
+  HbmTensor& table = hbm.Allocate("table", DType::kBf16, {8, 4}, true);
+  table.written.assign(table.bytes / 4, false);
+  HbmTensor& numbers = hbm.Allocate("numbers", DType::kInt32, {2, 1}, true);
+  test::FillInt32(numbers, {5, 6});
+  const auto program = [&](std::int64_t row) {
+    return [&, row](isa::Sink& sink) {
+      if (sink.core() != 0)
+        return;
+      const Operand index = test::SbufTile(DType::kInt32, 64, 2, 1);
+      const Operand tile = test::SbufTile(DType::kBf16, 0, 2, 4);
+      sink.Emit(isa::Engine::kVector, isa::Memset{.dst = tile});
+      sink.Emit(isa::Engine::kSync, isa::DmaCopy{.dst = index, .src = test::Rows(numbers, 0, 2)});
+      isa::DmaCopy scatter{.dst = test::Rows(table, 0, 2), .src = tile};
+      scatter.scatter = isa::VectorOffset{.index = index, .rows = 8, .row_stride = 4};
+      sink.Emit(isa::Engine::kGpSimd, scatter);
+      sink.Emit(isa::Engine::kSync, isa::DmaCopy{.dst = tile, .src = test::Rows(table, row, 2)});
+    };
+  };
+  EXPECT_NO_THROW(RunSequentially({}, hbm, program(5)));
+  table.written.assign(table.bytes / 4, false);
+  EXPECT_THAT([&] { RunSequentially({}, hbm, program(0)); },
+              ThrowsMessage<SimError>(HasSubstr("src reads bytes never written")));
 }
 
 // HBM is followed in words of 4 bytes; a tensor of 6-byte rows has half words.

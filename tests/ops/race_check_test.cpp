@@ -147,6 +147,31 @@ TEST_F(RaceTest, ASendRecvOrdersWhatLeadsToItAndFromIt) {
               HasSubstr("race on bytes"));
 }
 
+// The store stands between two meetings; its order comes from the second.
+TEST_F(RaceTest, TheSecondOfTwoSendRecvsOrdersWhatLeadsToIt) {
+  const Operand in = SbufTile(DType::kBf16, 4096, 32, kColumns);
+  const Operand fresh = SbufTile(DType::kBf16, 8192, 32, kColumns);
+  const std::string text = Run([&](isa::Sink& sink) {
+    const auto swap = [&](const Operand& src) {
+      sink.Emit(Engine::kSync, isa::SendRecv{.dst = in, .src = src, .peer = 1 - sink.core()});
+    };
+    sink.Emit(Engine::kVector, isa::Memset{.dst = tile});
+    sink.Emit(Engine::kVector, isa::Memset{.dst = fresh});
+    swap(fresh);
+    if (sink.core() == 0) {
+      Store(4)(sink);
+      sink.Emit(Engine::kVector, isa::Memset{.dst = tile});
+    }
+    swap(tile);
+    if (sink.core() == 1) {
+      Operand dst = in;
+      dst.partitions = 1;
+      sink.Emit(Engine::kSync, isa::DmaCopy{.dst = dst, .src = Rows(table, 4, 1)});
+    }
+  });
+  EXPECT_EQ(text, "");
+}
+
 // What is emitted behind a register was not there before its value.
 TEST_F(RaceTest, ARegisterTheProgramWaitsForOrders) {
   const auto second = [&](bool waits) {
