@@ -50,9 +50,8 @@ double Blocked() {
                            continue;
                          }
                          nki.tensor_tensor(sum[slot], sum[slot], lang::AluOp::kAdd, acc[pass]);
-                         nki.dma_copy(
-                             p.out.At().Slice(0, m + i, kTile).Slice(1, n + j, kMoving),
-                             sum[slot]);
+                         nki.dma_copy(p.out.At().Slice(0, m + i, kTile).Slice(1, n + j, kMoving),
+                                      sum[slot]);
                        }
                    }
              })

@@ -29,13 +29,12 @@ lang::HbmTensor Stage::Tensor(const std::string& name, DType dtype,
 
 Trial Stage::Run(const std::function<void(lang::Core&)>& kernel) {
   Records records;
-  const RunResult result = RunMachine(
-      machine_, Fidelity::kTiming, hbm_,
-      [&kernel](isa::Sink& sink) {
-        lang::Core core(sink);
-        kernel(core);
-      },
-      {.observers = {&records}});
+  const RunResult result = RunMachine(machine_, Fidelity::kTiming, hbm_,
+                                      [&kernel](isa::Sink& sink) {
+                                        lang::Core core(sink);
+                                        kernel(core);
+                                      },
+                                      {.observers = {&records}});
   return {.cycles = result.cycles,
           .ns_per_cycle = 1e3 / static_cast<double>(machine_.clock.tensor_mhz),
           .core = result.cores.front(),
