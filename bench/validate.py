@@ -15,7 +15,7 @@ TITLES = {"dma": "DMA", "tensor": "TensorEngine", "vector_scalar": "Vector and S
 ABSENT = """\
 | points | not run, because |
 |---|---|
-| D1, D2, D4 to D7 | a record has no time of a DMA's first and last byte; D8 and D9 hold their sums |
+| D1, D2, D4 to D7 | a record has no time of a DMA's first and last byte; D8, D9 are sums |
 | D14, D16 | figures the presets are made of: bandwidth of HBM, rate and start of DMA |
 | D15, T18, T19, K7 to K9 | of trn1, which has no preset |
 | D17 | ratios of one kernel whose structure is not published |
@@ -43,7 +43,7 @@ def spread(points):
 def page(points):
     yield "# The model against published measurements\n"
     yield ("Written by `bench/validate.py` from runs of `bench/validation` at `timing` on one core; "
-           "not edited by hand.\nA is a vendor's profile or benchmark with shapes, B a third "
+           "not edited by hand.\nA is a vendor's profile or benchmark, B a third "
            "party's, C a threshold or a figure read off a plot.\nNo kernel and no constant is "
            "tuned to a point that checks; a point that a constant was chosen by says `chosen`.\n"
            "S1 is the Neuron DMA overview, S2 the Neuron kernel optimization tutorial, S6 "
