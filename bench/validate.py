@@ -42,10 +42,11 @@ def spread(points):
 
 def page(points):
     yield "# The model against published measurements\n"
-    yield ("Written by `bench/validate.py` from runs of `bench/validation` at `timing` on one core; "
+    yield ("Written by `bench/validate.py` from runs of `bench/validation` at `timing`, one core; "
            "not edited by hand.\nA is a vendor's profile or benchmark, B a third "
-           "party's, C a threshold or a figure read off a plot.\nNo kernel and no constant is "
-           "tuned to a point that checks; a point that a constant was chosen by says `chosen`.\n"
+           "party's, C a threshold or a figure read off a plot.\nNo kernel is tuned to a "
+           "point; `dma.descriptor_bytes` was chosen with the DMA guide's curve in view, as D10's "
+           "plot may show it.\n"
            "S1 is the Neuron DMA overview, S2 the Neuron kernel optimization tutorial, S6 "
            "nki-autotune's kernel library.\n")
     yield "| class | checking points | median error | worst |\n|---|---:|---:|---:|"
