@@ -1,0 +1,33 @@
+#!/usr/bin/python3
+"""docs/timing.md names every key of the presets with its values, and no other."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def preset(name):
+    section, values = "", {}
+    for line in (ROOT / f"model/presets/{name}.toml").read_text(encoding="utf-8").splitlines():
+        if found := re.match(r"\[machine\.?([\w.]*)\]", line):
+            section = found[1] + "." if found[1] else ""
+        elif found := re.match(r"(\w+) = (\d+)", line):
+            values[section + found[1]] = found[2]
+    return values
+
+
+def main():
+    page = (ROOT / "docs/timing.md").read_text(encoding="utf-8")
+    told = {key: values for key, *values in
+            re.findall(r"^\| `([\w.]+)` \| (\d+) \| (\d+) \|", page, re.M)}
+    trn3, trn2 = preset("trn3"), preset("trn2")
+    wrong = sorted(key for key in told.keys() | trn3.keys() | trn2.keys()
+                   if told.get(key) != [trn3.get(key), trn2.get(key)])
+    if wrong or not told:
+        sys.exit(f"docs/timing.md: {', '.join(wrong) or 'no key'}: not as in the presets")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+"""Runs bwmm_validation and writes docs/validation.md; --check refuses a page that is not current,
+--bounds a class that is worse than it is said to be here."""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/validation.md"
+TITLES = {"dma": "DMA", "tensor": "TensorEngine", "vector_scalar": "Vector and Scalar",
+          "kernels": "Whole kernels"}
+ABSENT = """\
+| points | not run, because |
+|---|---|
+| D1, D2, D4 to D7 | a record has no time of a DMA's first and last byte; D8, D9 are sums |
+| D14, D16 | figures the presets are made of: bandwidth of HBM, rate and start of DMA |
+| D15, T18, T19, K7 to K9 | of trn1, which has no preset |
+| D17 | ratios of one kernel whose structure is not published |
+| T1, T3 to T5, T16 | fp32 matmul; T5's DMA stream is D11 |
+| T9, T13, T15 | the structure of the measured program is not published |
+| T10, T12, T14 | dma_transpose, rsqrt and double_row are absent |
+| T17 | a threshold without a described kernel |
+| T20, K1 to K6, K10, K11 | no shapes, or kernels that are not here |
+| T21, V7 | throttle and loads of activation tables are not modelled |
+| V8, V9 | of another generation; an estimate, not a measurement |
+"""
+
+
+def off(point):
+    """Relative error; a threshold that is kept is no error."""
+    ratio = point["model"] / point["published"]
+    return 0 if point["at_most"] and ratio <= 1 else abs(ratio - 1)
+
+
+def spread(points):
+    errors = [off(point) for point in points if point["role"] == "checks"]
+    return (len(errors), statistics.median(errors), max(errors)) if errors else (0, 0, 0)
+
+
+def page(points):
+    yield "# The model against published measurements\n"
+    yield ("Written by `bench/validate.py` from runs of `bench/validation` at `timing`, one core; "
+           "not edited by hand.\nA is a vendor's profile or benchmark, B a third "
+           "party's, C a threshold or a figure read off a plot.\nNo kernel is tuned to a "
+           "point; `dma.descriptor_bytes` was chosen with the DMA guide's curve in view, as D10's "
+           "plot may show it.\n"
+           "S1 is the Neuron DMA overview, S2 the Neuron kernel optimization tutorial, S6 "
+           "nki-autotune's kernel library.\n")
+    yield "| class | checking points | median error | worst |\n|---|---:|---:|---:|"
+    groups = {name: [p for p in points if p["class"] == name] for name in TITLES}
+    for name, those in [*groups.items(), ("all", points)]:
+        count, median, worst = spread(those)
+        yield f"| {TITLES.get(name, name)} | {count} | {median:.1%} | {worst:.1%} |"
+    for name, those in groups.items():
+        yield f"\n## {TITLES[name]}\n"
+        yield "| id | machine | what | unit | published | model | ratio | grade, source | role |"
+        yield "|---|---|---|---|---:|---:|---:|---|---|"
+        for p in those:
+            yield (f"| {p['id']} | {p['preset']} | {p['what']}; {p['taken_from']} | {p['unit']} | "
+                   f"{p['published']:g} | {p['model']:.4g} | {p['model'] / p['published']:.2f} | "
+                   f"{p['grade']} {p['source']} | {p['role']} |")
+    yield "\n## Not expressible\n\n" + ABSENT.rstrip()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("binary", help="bwmm_validation")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--bounds", nargs="*", metavar="CLASS=MEDIAN,WORST", default=[])
+    given = parser.parse_args()
+    points = json.loads(subprocess.run([given.binary], check=True, capture_output=True).stdout)
+    text = "\n".join(page(points)) + "\n"
+    if given.check:
+        if PAGE.read_text(encoding="utf-8") != text:
+            sys.exit("docs/validation.md: not what the model gives now; run bench/validate.py")
+    elif not given.bounds:
+        PAGE.write_text(text, encoding="utf-8")
+    for bound in given.bounds:
+        name, _, limits = bound.partition("=")
+        median, worst = map(float, limits.split(","))
+        count, is_median, is_worst = spread([p for p in points if p["class"] == name])
+        if count == 0 or is_median > median or is_worst > worst:
+            sys.exit(f"{name}: {count} points, median {is_median:.3f}, worst {is_worst:.3f}, "
+                     f"allowed {median} and {worst}")
+
+
+if __name__ == "__main__":
+    main()
