@@ -4,10 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 #include "cli/list_command.h"
 #include "cli/replay_command.h"
@@ -27,8 +29,17 @@ void CheckValues(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (std::ranges::find(option->results(), "") != option->results().end())
       throw SimError("{}: empty, allowed a value, or no such option", option->get_name());
+    // Nothing stood where the value belongs: --json $UNSET --sequential.
+    for (const std::string& value : option->results()) {
+      if (value.starts_with("--"))
+        throw SimError("{}: {}, allowed a value, which does not begin with --", option->get_name(),
+                       value);
+    }
   }
 }
+
+// The commands there are without any workload.
+constexpr std::array<std::string_view, 4> kCommands = {"run", "replay", "list", "rerun"};
 
 // Of `bwmm run`: what --workload names on this command line, else the default.
 workloads::Entry EntryOfRun(const std::vector<std::string>& arguments) {
@@ -80,6 +91,9 @@ int RunCommandLine(const std::vector<std::string>& arguments, std::string* captu
                       EntryOfRun(arguments), arguments, captured_json, action);
   std::vector<std::unique_ptr<WorkloadCommand>> own;
   for (const workloads::Entry& entry : workloads::Workloads()) {
+    if (entry.subcommand && std::ranges::find(kCommands, entry.name) != kCommands.end())
+      throw SimError("workload {}: a command has the name, allowed another, or no subcommand",
+                     entry.name);
     if (entry.subcommand)
       own.push_back(std::make_unique<WorkloadCommand>(cli, entry.name, entry.help, entry, arguments,
                                                       captured_json, action));

@@ -118,6 +118,10 @@ void TakeResult(const std::vector<Option>& options, Workload& workload,
     host::SaveTensor(ValueOf(option), *named);
   }
   report.verdict = workload.Judge();
+  if (auto& error = report.verdict.error; error && error->pass && error->compared < 1) {
+    error->pass = false;
+    error->failed_rule = "nothing compared";
+  }
   Check(report.verdict.error || !report.verdict.skipped.empty(),
         "a verdict has an error report, or says why there is none");
 }

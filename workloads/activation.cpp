@@ -94,7 +94,9 @@ class ActivationWorkload final : public Workload {
       const double scaled = x * double{args_.scale};
       const double value = Evaluate(function, scaled);
       given.expected.push_back(value);
-      given.bound.push_back(SpreadBound(function, scaled, std::ldexp(std::fabs(scaled), -24)) +
+      // Inf is scaled without a rounding.
+      const double delta = std::isinf(scaled) ? 0 : std::ldexp(std::fabs(scaled), -24);
+      given.bound.push_back(SpreadBound(function, scaled, delta) +
                             std::ldexp(std::fabs(value), -23) + 0x1p-149);
     }
     return {.error = ErrorOf(JudgeElements(given, ValuesOf(tensors_.Fetch("y"))))};

@@ -20,8 +20,19 @@ Registration::Registration(Entry entry) {
   Registered().push_back(std::move(entry));
 }
 
+void CheckEntry(const Entry& entry) {
+  const auto fits = [](char c) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+  };
+  if (entry.name.empty() || !std::ranges::all_of(entry.name, fits))
+    throw SimError("workload {}: allowed are names of a to z, 0 to 9 and _", entry.name);
+  if (entry.make == nullptr)
+    throw SimError("workload {}: has no make, allowed is Make<..>", entry.name);
+}
+
 std::vector<Entry> Workloads() {
   std::vector<Entry> entries = Registered();
+  std::ranges::for_each(entries, CheckEntry);
   std::ranges::sort(entries, {}, &Entry::name);
   const auto twice = std::ranges::adjacent_find(entries, {}, &Entry::name);
   if (twice != entries.end())

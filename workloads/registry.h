@@ -31,7 +31,9 @@ class Registration {
 // Of what `bwmm run` runs without --workload.
 inline constexpr const char* kDefaultWorkload = "moe_cte";
 
-// By name. SimError when two have one name.
+// SimError for a name that is no word of a to z, 0 to 9 and _, and for one without make.
+void CheckEntry(const Entry& entry);
+// By name. SimError when two have one name, or one does not pass CheckEntry.
 std::vector<Entry> Workloads();
 // SimError with the known names for any other.
 Entry FindWorkload(const std::string& name);

@@ -45,6 +45,8 @@ void CheckElements(const std::string& name, const std::vector<std::int64_t>& sha
   constexpr std::int64_t kMost = std::numeric_limits<int>::max();
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
+    if (extent < 0)
+      throw SimError("{}: shape {}, allowed sizes from 0", name, ShapeText(shape));
     if (extent > 0 && count > kMost / extent)
       throw SimError("{}: shape {}, allowed up to {} elements", name, ShapeText(shape), kMost);
     count *= extent;
@@ -88,7 +90,24 @@ host::HostTensor TensorFrom(const std::string& name, const std::string& path, DT
   return tensor;
 }
 
+// An output is found by its name.
+void Tensors::CheckNew(const std::string& name) {
+  if (!names_.insert(name).second)
+    throw SimError("tensor {}: there is one of this name, allowed once", name);
+}
+
+void Tensors::CheckBytes(const host::HostTensor& tensor) {
+  CheckElements(tensor.name, tensor.shape);
+  const std::uint64_t bytes = tensor.elements() * SizeOf(tensor.dtype);
+  if (tensor.data.size() != bytes)
+    throw SimError("tensor {}: {} bytes of data, allowed {}: its shape is {}", tensor.name,
+                   tensor.data.size(), bytes, ShapeText(tensor.shape));
+}
+
 lang::HbmTensor Tensors::Input(host::HostTensor tensor) {
+  CheckNew(tensor.name);
+  if (with_data_)
+    CheckBytes(tensor);
   ops::HbmTensor& placed = hbm_.Allocate(tensor.name, tensor.dtype, tensor.shape, false);
   placed.read_only = true;
   if (with_data_)
@@ -98,6 +117,8 @@ lang::HbmTensor Tensors::Input(host::HostTensor tensor) {
 
 lang::HbmTensor Tensors::Control(host::HostTensor tensor) {
   Check(tensor.dtype == DType::kInt32, "control tensors are int32");
+  CheckNew(tensor.name);
+  CheckBytes(tensor);
   ops::HbmTensor& placed = hbm_.Allocate(tensor.name, tensor.dtype, tensor.shape, false);
   placed.read_only = true;
   placed.data = std::move(tensor.data);
@@ -106,6 +127,8 @@ lang::HbmTensor Tensors::Control(host::HostTensor tensor) {
 
 lang::HbmTensor Tensors::Output(const std::string& name, DType dtype,
                                 std::vector<std::int64_t> shape) {
+  CheckNew(name);
+  CheckElements(name, shape);
   ops::HbmTensor& placed = hbm_.Allocate(name, dtype, shape, with_data_);
   if (with_data_)
     placed.written.assign((placed.bytes + 3) / 4, false);

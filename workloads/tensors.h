@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ void CheckUsed(const std::string& path, const Setup& setup);
 host::HostTensor TensorFrom(const std::string& name, const std::string& path, DType dtype,
                             std::vector<std::int64_t> shape, const Setup& setup);
 
-// HBM of one run. Without data (timing) only control tensors have bytes.
+// HBM of one run. Without data (timing) only control tensors have bytes. SimError for a name that
+// is there, a negative size, and data that do not fill the shape.
 class Tensors {
  public:
   Tensors() = default;
@@ -43,7 +45,11 @@ class Tensors {
   host::HostTensor Fetch(const std::string& name);
 
  private:
+  void CheckNew(const std::string& name);
+  static void CheckBytes(const host::HostTensor& tensor);
+
   ops::Hbm hbm_;
+  std::set<std::string> names_;
   bool with_data_ = true;
 };
 

@@ -17,7 +17,8 @@ struct ElementsCase {
 };
 
 // got: [rows][columns]. Adds the last rounding to the bound, Inf beyond the type's range included.
-// An expected NaN is no answer: it is not counted, and must be NaN.
+// An expected NaN is no answer: it is not counted, and must be NaN. Fails when the counts are not
+// equal, the columns do not divide them, or a number has no finite bound from 0.
 Judgement JudgeElements(const ElementsCase& given, const std::vector<double>& got);
 
 }  // namespace bwmm::reference

@@ -135,6 +135,11 @@ class Options(unittest.TestCase):
         self.refused(["quantize", "--columns", "1"], "bwmm: quantize: ")
         self.refused(["list", "kernels"], "bwmm: list: ")
 
+    def test_rejects_an_option_where_a_value_belongs(self):
+        self.refused([*SMALL, "--json", "--sequential"], "--json: --sequential, allowed a value")
+        self.refused(["run", "--json", "--workload=matmul"], "--workload=matmul, allowed a value")
+        self.assertFalse(Path("--sequential").exists())
+
     # Words
 
     def test_rejects_a_word_that_is_none_with_those_there_are(self):

@@ -8,6 +8,8 @@ import sys
 import tempfile
 import unittest
 
+import numpy
+
 BWMM = str(pathlib.Path(sys.argv[1]).resolve())
 RTL = sys.argv[2:] == ["rtl"]
 SMALL = {"activation": ["--rows", "200", "--columns", "96", "--function", "gelu", "--scale", ".7"],
@@ -70,6 +72,17 @@ class Workload(unittest.TestCase):
             report = self.report("run", "--workload", "activation", "--rows", "8", "--columns", "9",
                                  "--function", function, "--scale", "3e38")
             self.assertTrue(report["error"]["pass"], function)
+
+    def test_an_activation_of_inf_is_judged(self):
+        path = pathlib.Path(self.folder.name) / "inf.npy"
+        numpy.save(path, numpy.array([[-numpy.inf, numpy.inf, 1]], dtype=numpy.float32))
+        for function in ("identity", "silu", "swish", "gelu", "gelu_tanh", "exp", "sigmoid",
+                         "relu_squared"):
+            for scale in ("1", "-1"):
+                report = self.report("run", "--workload", "activation", "--rows", "1",
+                                     "--columns", "3", "--function", function, "--scale", scale,
+                                     "--input", str(path))
+                self.assertTrue(report["error"]["pass"], (function, scale))
 
     def test_help_has_the_options_of_the_named_one_only(self):
         text = self.bwmm("run", "--workload", "quantize", "--help")

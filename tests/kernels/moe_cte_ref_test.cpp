@@ -151,13 +151,9 @@ TEST(MoeCteRef, PlanesOfSeveralCoresAreOneMoreRounding) {
   const reference::MoeCteResult one = reference::RunMoeCte(layer.problem);
   layer.problem.cores = 2;
   const reference::MoeCteResult two = reference::RunMoeCte(layer.problem);
-  layer.problem.split_intermediate = true;
-  const reference::MoeCteResult halves = reference::RunMoeCte(layer.problem);
   ASSERT_FALSE(one.bound.empty());
-  for (std::size_t at = 0; at < one.bound.size(); ++at) {
+  for (std::size_t at = 0; at < one.bound.size(); ++at)
     EXPECT_GE(two.bound[at] - one.bound[at], 0.999 * 0x1p-8 * std::fabs(one.output[at])) << at;
-    EXPECT_LE(halves.bound[at], two.bound[at]) << at;
-  }
 }
 
 TEST(MoeCteRef, NanInOneHiddenElementMakesItsRowsNanWithMxWeights) {

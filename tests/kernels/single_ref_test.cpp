@@ -91,6 +91,12 @@ TEST(ElementsJudge, CountsWhatHasAnAnswerAndNamesTheWorst) {
   EXPECT_FALSE(JudgeElements(given, {1, 2}).pass);
   EXPECT_FALSE(JudgeElements({.expected = {kNan}, .bound = {0}}, {kNan}).pass);
   EXPECT_FALSE(JudgeElements({}, {}).pass);
+  // The third element is in no row of two, and no bound is none.
+  EXPECT_FALSE(
+      JudgeElements({.expected = {1, 2, 3}, .bound = {1, 1, 1}, .columns = 2}, {1, 2, 999}).pass);
+  EXPECT_FALSE(JudgeElements({.expected = {1}, .bound = {1}, .columns = 0}, {1}).pass);
+  for (const double bound : {double{HUGE_VAL}, -1.0, kNan})
+    EXPECT_FALSE(JudgeElements({.expected = {2}, .bound = {bound}}, {2}).pass) << bound;
 }
 
 TEST(MatmulJudge, ASumThatLeavesTheRangeOnTheWayIsInf) {

@@ -12,10 +12,23 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
+std::unique_ptr<Workload> None() {
+  return nullptr;
+}
+
+TEST(Registry, RejectsWhatIsNoName) {
+  for (const std::string name : {"", "with space", "-x", "a=b", "Upper"}) {
+    EXPECT_THAT([&] { CheckEntry({.name = name, .help = "", .make = None}); },
+                ThrowsMessage<SimError>(HasSubstr("workload " + name + ": allowed are names")));
+  }
+  EXPECT_THAT([] { CheckEntry({.name = "none", .help = ""}); },
+              ThrowsMessage<SimError>(HasSubstr("workload none: has no make")));
+}
+
 TEST(Registry, RejectsTwoWorkloadsOfOneName) {
-  const Registration first({.name = "twin", .help = "", .make = nullptr});
+  const Registration first({.name = "twin", .help = "", .make = None});
   EXPECT_EQ(FindWorkload("twin").name, "twin");
-  const Registration second({.name = "twin", .help = "", .make = nullptr});
+  const Registration second({.name = "twin", .help = "", .make = None});
   EXPECT_THAT([] { FindWorkload("moe_cte"); },
               ThrowsMessage<SimError>(HasSubstr("workload twin: registered twice, allowed once")));
 }

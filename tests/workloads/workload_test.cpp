@@ -129,6 +129,30 @@ TEST(Tensors, RejectsMoreElementsThanAnIntCounts) {
   }
 }
 
+TEST(Tensors, RejectsTwoOfOneName) {
+  Tensors tensors(1 << 20, true);
+  tensors.Input(host::HostTensor::Zeros("y", DType::kBf16, {4}));
+  EXPECT_THAT([&] { tensors.Output("y", DType::kBf16, {4}); },
+              ThrowsMessage<SimError>(HasSubstr("tensor y: there is one of this name")));
+}
+
+TEST(Tensors, RejectsDataThatDoNotFillTheShape) {
+  Tensors tensors(1 << 20, true);
+  auto short_one = host::HostTensor::Zeros("x", DType::kFp32, {4, 8});
+  short_one.data.resize(127);
+  EXPECT_THAT([&] { tensors.Input(short_one); },
+              ThrowsMessage<SimError>(HasSubstr("tensor x: 127 bytes of data, allowed 128")));
+  auto ids = host::HostTensor::Zeros("ids", DType::kInt32, {4});
+  ids.data.clear();
+  EXPECT_THAT([&] { Tensors(1 << 20, false).Control(ids); },
+              ThrowsMessage<SimError>(HasSubstr("tensor ids: 0 bytes of data, allowed 16")));
+  EXPECT_THAT(
+      [&] {
+        tensors.Output("z", DType::kBf16, {-4, -4});
+      },
+      ThrowsMessage<SimError>(HasSubstr("z: shape [-4, -4], allowed sizes from 0")));
+}
+
 TEST(Registry, RejectsAnUnknownNameWithThoseThereAre) {
   const Registration copy({.name = "copy", .help = "y = x", .make = [] {
                              return std::unique_ptr<Workload>(std::make_unique<Copy>());
