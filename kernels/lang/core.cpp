@@ -3,6 +3,11 @@
 #include "model/support/sim_error.h"
 
 namespace bwmm::lang {
+namespace {
+
+constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+
+}  // namespace
 
 Core::Core(isa::Sink& sink)
     : sink_(sink),
@@ -27,6 +32,9 @@ Tile Core::Make(Allocator& allocator, isa::Memory memory, const std::string& nam
   std::int64_t stride = 1;
   for (int i = o.rank - 1; i >= 0; --i) {
     o.dims[i].stride = stride;
+    // No product leaves 64 bits; no partition comes near this.
+    if (o.dims[i].size > kMostElements / stride)
+      throw SimError("tile {}: over {} elements per partition", name, kMostElements);
     stride *= o.dims[i].size;
   }
   const Allocator::Range range = allocator.Allocate(name, stride * SizeOf(dtype));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "model/support/check.h"
 #include "model/support/sim_error.h"
@@ -19,9 +20,11 @@ std::int64_t View::size(int dim) const {
 }
 
 View View::Slice(int dim, std::int64_t begin, std::int64_t count) const {
-  if (begin < 0 || count < 1 || begin + count > size(dim))
-    Refuse(fmt::format("slice {}..{} of dimension {} of size {}", begin, begin + count - 1, dim,
-                       size(dim)));
+  if (begin < 0 || count < 1 || begin > size(dim) || count > size(dim) - begin) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t last = begin > 0 && count > kMost - begin ? kMost : begin + count - 1;
+    Refuse(fmt::format("slice {}..{} of dimension {} of size {}", begin, last, dim, size(dim)));
+  }
   View view = *this;
   isa::Operand& o = view.operand_;
   if (dim > 0) {

@@ -191,6 +191,8 @@ TEST_F(CoreTest, RejectsTilesThatCannotExist) {
   refuses(129, {1}, "129 partitions");
   refuses(128, {4, 0}, "size 0");
   refuses(128, {1, 1, 1, 1, 1}, "5 free dimensions");
+  refuses(128, {std::int64_t{1} << 62}, "over 1099511627776 elements");
+  refuses(128, {std::int64_t{1} << 32, std::int64_t{1} << 32}, "over 1099511627776 elements");
   EXPECT_THROW(nki.Sbuf("t", DType::kFp32, 128, {64 * 1024 + 1}), SimError);
 }
 

@@ -201,6 +201,8 @@ TEST(View, RejectsRangesAndShapesItDoesNotHave) {
   ExpectRefused([&] { view.size(4); }, "view of t", "dimension 4 of 4");
   ExpectRefused([&] { view.Slice(1, 2, 2); }, "view of t", "slice 2..3 of dimension 1 of size 3");
   ExpectRefused([&] { view.Slice(1, -1, 2); }, "view of t", "slice -1..0");
+  constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+  ExpectRefused([&] { view.Slice(1, kHuge, kHuge); }, "view of t", "dimension 1 of size 3");
   ExpectRefused([&] { view.Slice(2, 0, 0); }, "view of t", "dimension 2");
   ExpectRefused([&] { view.Pick(1, 3); }, "view of t", "slice 3..3");
   ExpectRefused([&] { view.Split(2, 4); }, "view of t", "runs of 4");
