@@ -23,6 +23,7 @@
 #include "model/support/sim_error.h"
 #include "model/system/sim_context.h"
 #include "model/units/run_state.h"
+#include "model/units/stack_bounds.h"
 #include "model/units/streams.h"
 #include "tests/system/program_parts.h"
 
@@ -84,6 +85,7 @@ class Script final : public sc_core::sc_module {
 
  private:
   void Run() {
+    OnOwnStack();  // for an action that expects an exception
     while (!actions_.empty() && actions_.begin()->first <= Now()) {
       const auto action = actions_.begin()->second;
       actions_.erase(actions_.begin());
