@@ -12,7 +12,6 @@ RANGES = {
     "sync.semaphore_ns": (15, 150),
     "sync.register_load_cycles": (32, 256),
     "dma.descriptor_bytes": (32, 128),
-    "dma.compute_percent": (25, 100),
     "dma.swdge_fixed_cycles": (75, 300),
     "dma.swdge_descriptor_cycles": (2, 16),
     "hbm.latency_ns": (50, 300),
