@@ -28,31 +28,35 @@ double UntilUsed(int partitions, std::int64_t columns) {
   return static_cast<double>(trial.Only(Unit::kScalar).start) * trial.ns_per_cycle;
 }
 
-// Bytes in the engines' own time, or the time of a pair: [128,128] and [128,512] fp32, the tiles
-// a matmul loads in its innermost loop.
-Trial Pairs(Stage& stage, int count) {
-  const std::string run = std::to_string(count);
-  const lang::HbmTensor lhs = stage.Tensor("lhs" + run, DType::kFp32, {8192, 4096});
-  const lang::HbmTensor rhs = stage.Tensor("rhs" + run, DType::kFp32, {8192, 8192});
-  return stage.Run([&](lang::Core& nki) {
-    const auto left = nki.RotatingSbuf("left", 4, DType::kFp32, 128, {128});
-    const auto right = nki.RotatingSbuf("right", 4, DType::kFp32, 128, {512});
-    for (int k = 0; k < count; ++k) {
-      const std::int64_t row = k % 64 * 128;
-      nki.dma_copy(left[k], lhs.At().Slice(0, row, 128).Slice(1, 0, 128));
-      nki.dma_copy(right[k], rhs.At().Slice(0, row, 128).Slice(1, 0, 512));
-    }
-  });
-}
+// A stream of pairs of tiles, [128,128] and [128,512] fp32, which a matmul loads in its innermost
+// loop.
+struct PairStream {
+  Stage stage{"trn2"};
+  lang::HbmTensor lhs = stage.Tensor("lhs", DType::kFp32, {8192, 4096});
+  lang::HbmTensor rhs = stage.Tensor("rhs", DType::kFp32, {8192, 8192});
+
+  auto Kernel(int count) const {
+    return [this, count](lang::Core& nki) {
+      const auto left = nki.RotatingSbuf("left", 4, DType::kFp32, 128, {128});
+      const auto right = nki.RotatingSbuf("right", 4, DType::kFp32, 128, {512});
+      for (int k = 0; k < count; ++k) {
+        const std::int64_t row = k % 64 * 128;
+        nki.dma_copy(left[k], lhs.At().Slice(0, row, 128).Slice(1, 0, 128));
+        nki.dma_copy(right[k], rhs.At().Slice(0, row, 128).Slice(1, 0, 512));
+      }
+    };
+  }
+};
 
 double PairNs() {
-  Stage stage("trn2");
-  return (Pairs(stage, 128).ns() - Pairs(stage, 64).ns()) / 64;
+  PairStream pairs;
+  return NsEach(pairs.stage, 64, [&](int count) { return pairs.Kernel(count); });
 }
 
+// Bytes in the engines' own time.
 double BytesPerEngineNs() {
-  Stage stage("trn2");
-  const Trial trial = Pairs(stage, 64);
+  PairStream pairs;
+  const Trial trial = pairs.stage.Run(pairs.Kernel(64));
   return static_cast<double>(trial.core.hbm_read) /
          (static_cast<double>(trial.core.dma_engine_cycles) * trial.ns_per_cycle);
 }

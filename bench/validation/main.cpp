@@ -1,27 +1,29 @@
 // Prints every point with the model's figure as JSON; bench/validate.py makes a page of it.
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <exception>
+#include <nlohmann/json.hpp>
 
 #include "bench/validation/point.h"
 
 int main() {
   using namespace bwmm::validation;
   try {
-    const char* separator = "[\n";
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const auto& points : {DmaPoints(), TensorPoints(), VectorScalarPoints(), KernelPoints()})
-      for (const Point& point : points) {
-        fmt::print(
-            R"({}{{"id": "{}", "class": "{}", "preset": "{}", "what": "{}", "unit": "{}", )"
-            R"("published": {}, "grade": "{}", "source": "{}", "role": "{}", "at_most": {}, )"
-            R"("taken_from": "{}", "model": {:.6g}}})",
-            separator, point.id, point.group, point.preset, point.what, point.unit, point.published,
-            point.grade, point.source, point.role == Role::kChosen ? "chosen" : "checks",
-            point.at_most, point.taken_from, point.measure());
-        separator = ",\n";
-      }
-    fmt::print("\n]\n");
+      for (const Point& point : points)
+        all.push_back({{"id", point.id},
+                       {"class", point.group},
+                       {"preset", point.preset},
+                       {"what", point.what},
+                       {"unit", point.unit},
+                       {"published", point.published},
+                       {"grade", std::string(1, point.grade)},
+                       {"source", point.source},
+                       {"role", point.role == Role::kChosen ? "chosen" : "checks"},
+                       {"at_most", point.at_most},
+                       {"taken_from", point.taken_from},
+                       {"model", point.measure()}});
+    std::puts(all.dump(1).c_str());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bwmm_validation: %s\n", error.what());
     return 1;
