@@ -1,9 +1,11 @@
 // The machine with the Verilated TensorEngine and quantize_mx: same bits, cycles and stall
 // classes as `fast`, instruction by instruction.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "model/system/machine.h"
 #include "model/system/records.h"
+#include "tests/system/error_of.h"
 #include "tests/system/mx_program.h"
 #include "tests/system/two_core_program.h"
 
@@ -51,6 +53,23 @@ TEST(RtlMachine, EqualsFastOnTheTwoCoreProgram) {
 TEST(RtlMachine, EqualsFastOnMxAndTransposes) {
   test::MxTensors rtl(true), fast(true);
   ExpectRtlEqualsFast(rtl, fast, test::MxProgram, {"product", "transposed"});
+}
+
+// 128 columns through 3 stages take 127 + 3 cycles.
+TEST(RtlMachine, RejectsAQuantizePipelineThatIsNotTheRtls) {
+  for (const auto& [cycles, table] : {std::pair{2, 129}, std::pair{4, 131}}) {
+    MachineConfig config = LoadMachine("trn3");
+    config.quantize_mx.pipeline_cycles = cycles;
+    test::MxTensors tensors(true);
+    EXPECT_EQ(test::ErrorOf([&] {
+                RunMachine(config, Fidelity::kRtl, tensors.hbm,
+                           [&](isa::Sink& sink) { test::MxProgram(tensors, sink); });
+              }),
+              fmt::format("instruction 2 (quantize_mx) on core 0: quantize_mx: the RTL took 130 "
+                          "cycles for 128 columns, the cost table "
+                          "says {} (machine.quantize_mx.pipeline_cycles)",
+                          table));
+  }
 }
 
 }  // namespace
