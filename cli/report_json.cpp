@@ -92,6 +92,28 @@ void AddWork(const workloads::RunReport& report, json& result) {
                       {"dropped_rows", OrNull(report.facts.blocks->dropped_rows)}};
 }
 
+// What the machine counted; the executor has none of it.
+void AddTimes(const workloads::RunReport& report, json& result) {
+  for (const char* key : {"cycles", "seconds_modelled", "engines", "bytes", "cores"})
+    result[key] = nullptr;
+  if (!report.timed)
+    return;
+  const RunResult& run = report.result;
+  result["cycles"] = run.cycles;
+  result["seconds_modelled"] = run.seconds_modelled;
+  std::array<UnitResult, kUnits> totals;
+  for (int u = 0; u < kUnits; ++u)
+    totals[u] = workloads::TotalOf(run, u);
+  result["engines"] = UnitsJson(totals);
+  result["bytes"] = BytesJson(run);
+  for (const CoreResult& core : run.cores) {
+    result["cores"].push_back({{"engines", UnitsJson(core.units)},
+                               {"instructions", core.instructions},
+                               {"multiply_adds", core.multiply_adds},
+                               {"bytes", BytesJson(core)}});
+  }
+}
+
 void AddProvenance(const workloads::RunReport& report, json& result) {
   const workloads::Provenance& provenance = report.provenance;
   result["version"] = Version();
@@ -113,7 +135,6 @@ void AddProvenance(const workloads::RunReport& report, json& result) {
 }  // namespace
 
 std::string ToJson(const workloads::RunReport& report) {
-  const RunResult& run = report.result;
   json result;
   AddProvenance(report, result);
   result["command"] = report.command;
@@ -123,27 +144,14 @@ std::string ToJson(const workloads::RunReport& report) {
   result["fidelity"] = report.timed ? NameOf(report.fidelity) : "sequential";
   result["machine"] = report.machine.name;
   result["tokens"] = report.facts.tokens;
-  result["cycles"] = run.cycles;
   result["clock_mhz"] = report.machine.clock.tensor_mhz;
-  result["seconds_modelled"] = run.seconds_modelled;
   result["wall_seconds"] = report.wall_seconds;
-  result["instructions"] = run.instructions;
+  result["instructions"] = report.result.instructions;
   result["checked"] = report.checked;
   result["checksum"] = OrNull(report.checksum);
-  result["checked"] = report.checked;
   result["error"] = ErrorJson(report);
   AddWork(report, result);
-  std::array<UnitResult, kUnits> totals;
-  for (int u = 0; u < kUnits; ++u)
-    totals[u] = workloads::TotalOf(run, u);
-  result["engines"] = UnitsJson(totals);
-  result["bytes"] = BytesJson(run);
-  for (const CoreResult& core : run.cores) {
-    result["cores"].push_back({{"engines", UnitsJson(core.units)},
-                               {"instructions", core.instructions},
-                               {"multiply_adds", core.multiply_adds},
-                               {"bytes", BytesJson(core)}});
-  }
+  AddTimes(report, result);
   for (const auto& [key, value] : report.facts.rows)
     result["facts"][key] = value;
   // A path may hold bytes that are no UTF-8.

@@ -114,7 +114,9 @@ json ComparedPart(const json& report) {
 }
 
 std::string Text(const json& values, const std::string& key) {
-  return values.contains(key) ? values[key].dump() : "nothing";
+  if (!values.contains(key))
+    return "nothing";
+  return values[key].is_null() ? "-" : values[key].dump();
 }
 
 }  // namespace
