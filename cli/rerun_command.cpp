@@ -125,35 +125,6 @@ std::string FileChecksum(const std::string& path) {
   return workloads::Checksum(host::ReadFile(path));
 }
 
-std::string FileOf(std::string text) {
-  while (!IsFile(text)) {
-    const std::size_t end = text.find_last_of(":#");
-    if (end == std::string::npos)
-      return "";
-    text.resize(end);
-  }
-  return text;
-}
-
-std::vector<std::string> InputsAmong(const std::vector<std::string>& arguments,
-                                     const std::vector<workloads::Option>& workload) {
-  using Kind = workloads::Option::Kind;
-  std::vector<std::string> paths;
-  for (const Word& word : WordsOf(arguments)) {
-    const auto reads = [&](const workloads::Option& option) {
-      return option.name == word.option &&
-             (option.kind == Kind::kInputFile || option.kind == Kind::kInputTensor);
-    };
-    const bool machine_file = word.option == "--machine" && !Contains(PresetNames(), word.value);
-    if (!machine_file && std::ranges::none_of(workload, reads))
-      continue;
-    const std::string path = FileOf(word.value);
-    if (!path.empty() && !Contains(paths, path))
-      paths.push_back(path);
-  }
-  return paths;
-}
-
 namespace {
 
 // Another bwmm may have made the report.

@@ -57,6 +57,17 @@ std::vector<NamedFile> FilesOf(const std::vector<Option>& options, bool written)
   return files;
 }
 
+// A repeated run writes nothing, and one without data has nothing for the path an output has by
+// itself; both leave it out.
+void DropOutputs(const RunCommand& command, Fidelity fidelity, const std::vector<Option>& options) {
+  for (const Option& option : options) {
+    const bool own = fidelity == Fidelity::kTiming && !command.given.contains(option.name);
+    if (option.kind == Option::Kind::kOutputTensor &&
+        (own || command.common.captured_json != nullptr))
+      std::get<std::string*>(option.field)->clear();
+  }
+}
+
 // The settings that are not the machine's; each changes something, or is refused.
 std::vector<KeyValue> SettingsOf(const RunCommand& command, const Workload& workload) {
   const std::vector<std::string> prefixes = workload.setting_prefixes();
@@ -133,12 +144,14 @@ bool RunWorkload(const RunCommand& command, const workloads::Entry& entry, Workl
   const Fidelity fidelity = FidelityOf(common);
   CheckTogether(command, fidelity);
   const std::vector<Option> options = workload.options();
+  DropOutputs(command, fidelity, options);
   const std::vector<NamedFile> outputs = FilesOf(options, true);
   std::optional<TileDump> dump;
   if (!command.dump_tile.empty())
     dump.emplace(command.dump_tile);
   const std::vector<NamedFile> tile = dump ? dump->Files() : std::vector<NamedFile>();
-  CheckOptions(common, outputs, FilesOf(options, false), tile);
+  std::vector<NamedFile> inputs = FilesOf(options, false);
+  CheckOptions(common, outputs, inputs, tile);
 
   workloads::Setup setup{.machine = MachineOf(common),
                          .fidelity = fidelity,
@@ -147,14 +160,14 @@ bool RunWorkload(const RunCommand& command, const workloads::Entry& entry, Workl
                          .seed = workloads::Seed(common.seed),
                          .settings = SettingsOf(command, workload),
                          .given = command.given};
-  std::vector<std::string> unnamed;  // files read that no option names
   setup.reads = [&](const NamedFile& spec) {
     std::vector<NamedFile> all = CommonOutputs(common);
     all.insert(all.end(), outputs.begin(), outputs.end());
     all.insert(all.end(), tile.begin(), tile.end());
-    CheckDistinct({TensorFile(spec.name, spec.path)}, all);
-    if (setup.with_data && !spec.path.empty())
-      unnamed.push_back(spec.path);
+    const NamedFile file = TensorFile(spec.name, spec.path);
+    CheckDistinct({file}, all);
+    if (setup.with_data)
+      inputs.push_back(file);
   };
   workload.Prepare(setup);
   if (setup.given.contains("--seed") && !setup.seed.drawn())
@@ -168,7 +181,7 @@ bool RunWorkload(const RunCommand& command, const workloads::Entry& entry, Workl
   report.timed = !command.sequential;
   report.fidelity = fidelity;
   report.machine = setup.machine;
-  AddProvenance(common, options, unnamed, setup.settings, report);
+  AddProvenance(common, inputs, setup.settings, report);
   const std::uint64_t instructions = CountInstructions(workload, setup);
   const ops::Program program = [&](isa::Sink& sink) { workload.Run(sink); };
 

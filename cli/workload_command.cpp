@@ -63,10 +63,11 @@ void AddOption(CLI::App& command, const workloads::Option& option) {
 
 void AddOptionsOf(CLI::App& command, const std::string& name, workloads::Workload& workload) {
   for (const workloads::Option& option : workload.options()) {
+    workloads::CheckOption(name, option);
     try {
       AddOption(command, option);
     } catch (const CLI::ConstructionError&) {
-      throw SimError("workload {}: option {}, allowed -- and a name that no other option has", name,
+      throw SimError("workload {}: option {}, allowed a name that no other option has", name,
                      option.name);
     }
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "cli/command_line.h"
 #include "kernels/lang/core.h"
@@ -64,6 +65,34 @@ const workloads::Registration kOutput({.name = "output", .help = "", .make = [] 
                                              {workloads::OutputTensor("--z", "", path, "z")}));
                                        }});
 
+// An output and an input that have paths of their own.
+const std::string kIn = ::testing::TempDir() + "own_options_in.txt";
+const std::string kOut = ::testing::TempDir() + "own_options_out.npy";
+std::string in;
+const workloads::Registration kPaths({.name = "paths", .help = "", .make = [] {
+                                        in = kIn;
+                                        path = kOut;
+                                        return std::unique_ptr<workloads::Workload>(new Ones(
+                                            {workloads::InputFile("--in", "", in),
+                                             workloads::OutputTensor("--z", "", path, "y")}));
+                                      }});
+
+// One option that no run can have.
+Option given;
+const workloads::Registration kGiven({.name = "given", .help = "", .make = [] {
+                                        return std::unique_ptr<workloads::Workload>(
+                                            new Ones({given}));
+                                      }});
+
+void ExpectRefused(const Option& option, const std::string& text) {
+  given = option;
+  EXPECT_THAT(([] {
+                RunCommandLine({"run", "--workload", "given"});
+              }),
+              ThrowsMessage<SimError>(HasSubstr("workload given: option " + text)))
+      << option.name;
+}
+
 // One buffer larger than SBUF.
 class Wide final : public Ones {
  public:
@@ -95,6 +124,53 @@ TEST(OwnOptions, RejectsANameThatIsNone) {
                 RunCommandLine({"run", "--workload", "no_dashes"});
               }),
               ThrowsMessage<SimError>(HasSubstr("workload no_dashes: option - rows, allowed")));
+}
+
+TEST(OwnOptions, RejectsEveryNameThatIsNotOne) {
+  for (const char* name : {"-o,--out", "--out,-o", "--out,--out2", "-o", "out", "--", "--1",
+                           "--a=b", "--a b", "--a!", "{--a}", "--flag{7}", "---a", ""})
+    ExpectRefused({name, "", &number}, std::string(name) + ", allowed one name: --");
+}
+
+TEST(OwnOptions, RejectsAFieldThatIsNull) {
+  ExpectRefused({"--a", "", static_cast<int*>(nullptr)}, "--a: null as its field, allowed");
+  ExpectRefused({"--a", "", static_cast<bool*>(nullptr)}, "--a: null as its field, allowed");
+  ExpectRefused({"--a", "", static_cast<std::string*>(nullptr)}, "--a: null as its field, allowed");
+}
+
+TEST(OwnOptions, RejectsAFieldThatHoldsNoPath) {
+  for (const auto kind :
+       {Option::Kind::kInputFile, Option::Kind::kInputTensor, Option::Kind::kOutputTensor})
+    ExpectRefused({"--a", "", &number, kind}, "--a: a field that holds no text, allowed");
+}
+
+TEST(OwnOptions, ARepeatedRunWritesNoOutputThatHasAPathOfItsOwn) {
+  const std::string report = ::testing::TempDir() + "own_options.json";
+  const std::vector<std::string> run = {"run", "--workload", "paths"};
+  std::ofstream(kIn) << "x";
+  std::vector<std::string> recorded = run;
+  recorded.insert(recorded.end(), {"--json", report});
+  EXPECT_EQ(RunCommandLine(recorded), 0);
+  EXPECT_TRUE(std::filesystem::remove(kOut));
+  EXPECT_EQ(RunCommandLine({"rerun", report}), 0);
+  EXPECT_FALSE(std::filesystem::exists(kOut));
+
+  std::ofstream(kIn) << "y";
+  EXPECT_THAT(([&] {
+                RunCommandLine({"rerun", report});
+              }),
+              ThrowsMessage<SimError>(HasSubstr(kIn + ": changed")));
+}
+
+TEST(OwnOptions, TimingLeavesOutAnOutputThatHasAPathOfItsOwn) {
+  std::ofstream(kIn) << "x";
+  std::filesystem::remove(kOut);
+  EXPECT_EQ(RunCommandLine({"run", "--workload", "paths", "--fidelity", "timing"}), 0);
+  EXPECT_FALSE(std::filesystem::exists(kOut));
+  EXPECT_THAT(([] {
+                RunCommandLine({"run", "--workload", "paths", "--fidelity", "timing", "--z", kOut});
+              }),
+              ThrowsMessage<SimError>(HasSubstr("timing has no tensor data")));
 }
 
 TEST(OwnOptions, RejectsAnOutputThatIsNone) {
