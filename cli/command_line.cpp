@@ -5,10 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <memory>
+#include <sstream>
 #include <string_view>
 
 #include "cli/list_command.h"
@@ -140,8 +138,12 @@ int RunCommandLine(const std::vector<std::string>& arguments, std::string* captu
     const bool no_run = error.get_exit_code() == 0;  // --help, --version
     if (captured_json != nullptr)
       throw SimError("arguments: {}", no_run ? "no run" : MessageOf(error, cli));
-    if (no_run)
-      return cli.exit(error);
+    if (no_run) {
+      std::ostringstream text;
+      cli.exit(error, text, text);
+      WriteStandardOutput(text.str());
+      return 0;
+    }
     throw SimError("{}", MessageOf(error, cli));
   }
   bool pass = false;
@@ -151,8 +153,6 @@ int RunCommandLine(const std::vector<std::string>& arguments, std::string* captu
   } catch (const SimError& error) {
     throw SimError("{}: {}", cli.get_subcommands().front()->get_name(), error.what());
   }
-  if (std::fflush(stdout) != 0)
-    throw SimError("standard output: cannot be written: {}", std::strerror(errno));
   return pass ? 0 : 1;
 }
 

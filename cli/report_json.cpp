@@ -1,9 +1,12 @@
 #include "cli/report_json.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/version.h"
+#include "model/support/printable.h"
 
 namespace bwmm::cli {
 namespace {
@@ -27,6 +30,16 @@ json Value(double value) {
   if (std::isfinite(value))
     return value;
   return std::isnan(value) ? "NaN" : value > 0 ? "Inf" : "-Inf";
+}
+
+// A path as it is: JSON's text is UTF-8, and a path need not be.
+json Exact(const std::string& text) {
+  if (IsUtf8(text))
+    return text;
+  std::string bytes;
+  for (const char c : text)
+    bytes += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return {{"bytes", bytes}};
 }
 
 json UnitsJson(const std::array<UnitResult, kUnits>& all) {
@@ -117,12 +130,14 @@ void AddTimes(const workloads::RunReport& report, json& result) {
 void AddProvenance(const workloads::RunReport& report, json& result) {
   const workloads::Provenance& provenance = report.provenance;
   result["version"] = Version();
-  result["arguments"] = provenance.arguments;
+  result["arguments"] = json::array();
+  for (const std::string& argument : provenance.arguments)
+    result["arguments"].push_back(Exact(argument));
   result["seed"] = provenance.seed;
   result["routing"] = OrNull(report.facts.routing);
   result["inputs"] = json::array();
   for (const auto& [path, checksum] : provenance.inputs)
-    result["inputs"].push_back({{"path", path}, {"checksum", checksum}});
+    result["inputs"].push_back({{"path", Exact(path)}, {"checksum", checksum}});
   result["machine_preset"] = provenance.machine_preset;
   result["machine_changes"] = json::object();
   for (const auto& [key, value, preset] : provenance.machine_changes)
@@ -154,7 +169,7 @@ std::string ToJson(const workloads::RunReport& report) {
   AddTimes(report, result);
   for (const auto& [key, value] : report.facts.rows)
     result["facts"][key] = value;
-  // A path may hold bytes that are no UTF-8.
+  // A value may hold bytes that are no UTF-8.
   return result.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

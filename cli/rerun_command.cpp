@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -76,6 +78,24 @@ json ReadReport(const std::string& path) {
   return report;
 }
 
+// Text, or the bytes of one that is no UTF-8; none for anything else.
+std::optional<std::string> ExactText(const json& value) {
+  if (value.is_string())
+    return value.get<std::string>();
+  if (!value.is_object() || !value.value("bytes", json()).is_string())
+    return std::nullopt;
+  const std::string digits = value["bytes"];
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); i += 2) {
+    unsigned byte = 0;
+    const char* const end = digits.data() + std::min(i + 2, digits.size());
+    if (std::from_chars(digits.data() + i, end, byte, 16).ptr != digits.data() + i + 2)
+      return std::nullopt;
+    text += static_cast<char>(byte);
+  }
+  return text;
+}
+
 std::vector<std::string> ArgumentsOf(const std::string& path, const json& report) {
   if (report["version"] != Version()) {
     throw SimError("{}: version {}, allowed {}: another version may give other cycles", path,
@@ -83,9 +103,10 @@ std::vector<std::string> ArgumentsOf(const std::string& path, const json& report
   }
   std::vector<std::string> arguments;
   for (const json& argument : report["arguments"]) {
-    if (!argument.is_string())
+    const std::optional<std::string> text = ExactText(argument);
+    if (!text)
       throw SimError("{}: arguments: {}, allowed text", path, argument.dump());
-    arguments.push_back(argument);
+    arguments.push_back(*text);
   }
   const std::string command = arguments.empty() ? "" : arguments[0];
   if (!Contains(Commands(), command))
@@ -95,10 +116,12 @@ std::vector<std::string> ArgumentsOf(const std::string& path, const json& report
 
 void CheckInputs(const std::string& path, const json& report) {
   for (const json& input : report["inputs"]) {
-    if (!input.is_object() || !input.value("path", json()).is_string() ||
-        !input.value("checksum", json()).is_string())
+    const bool whole = input.is_object() && input.value("checksum", json()).is_string();
+    const std::optional<std::string> named =
+        whole ? ExactText(input.value("path", json())) : std::nullopt;
+    if (!named)
       throw SimError("{}: inputs: {}, allowed path and checksum", path, input.dump());
-    const std::string file = input["path"], checksum = input["checksum"];
+    const std::string file = *named, checksum = input["checksum"];
     if (!IsFile(file))
       throw SimError("{}: not there, but {} was made from it", file, path);
     if (const std::string now = FileChecksum(file); now != checksum)

@@ -22,6 +22,9 @@ BWMM = sys.argv.pop(1)
 RTL = len(sys.argv) > 1 and sys.argv.pop(1) == "rtl"
 TINY = ["matmul", "--k", "8", "--m", "8", "--n", "8"]
 LAYER = ["run", "--model", "stories260k", "--tokens", "4"]
+ONE_INSTRUCTION = """bwmm replay 1
+     0 core0 vector memset dst=sbuf[0:1]+0x0 float32[1,1] value=1
+"""
 TILE_FILES = ("stationary.npy", "stationary_scales.npy", "moving.npy", "moving_scales.npy",
               "psum.npy", "replayed.npy", "replay.sh")
 
@@ -284,9 +287,16 @@ class Files(unittest.TestCase):
             if RTL:
                 self.refused([*TINY, "--fidelity", "rtl", "--wave", str(full)], str(full))
             self.assertTrue(stat.S_ISCHR(full.stat().st_mode))
+        report, program = self.folder / "report.json", self.folder / "one.replay"
+        self.accepted([*TINY, "--json", str(report)])
+        program.write_text(ONE_INSTRUCTION, encoding="utf-8")
         with open("/dev/full", "wb") as stdout:
-            for arguments in (TINY, LAYER, ["list", "variants"], ["quantize"]):
-                self.refused(arguments, "standard output", stdout=stdout)
+            for arguments in (TINY, LAYER, ["list", "variants"], ["quantize"], ["--help"],
+                              ["run", "--help"], ["matmul", "-h"], ["replay", "--help"],
+                              ["--version"], ["rerun", str(report)], ["replay", str(program)]):
+                with self.subTest(arguments=arguments):
+                    self.refused(arguments, "standard output: cannot be written",
+                                 "No space left", stdout=stdout)
 
     def test_a_reader_that_is_gone_is_an_error(self):
         reader, writer = os.pipe()
@@ -314,6 +324,16 @@ class Files(unittest.TestCase):
                                 "--tokens", "2", "--routing", routing, "--json", str(report)])
         self.assertIn("r\ufffd?.csv", result.stdout.decode("utf-8"))
         self.assertIn("r\ufffd", json.loads(report.read_text(encoding="utf-8"))["facts"]["blocks"])
+        recorded = json.loads(report.read_text(encoding="utf-8"))
+        self.assertEqual(bytes.fromhex(recorded["inputs"][0]["path"]["bytes"]), routing)
+        self.accepted(["rerun", str(report)])
+        with open(routing, "a", encoding="utf-8") as file:
+            file.write("\n")
+        self.refused(["rerun", str(report)], "r\ufffd?.csv: changed")
+        for wrong in ("7", "7g", 7, None):
+            recorded["inputs"][0]["path"] = {"bytes": wrong}
+            report.write_text(json.dumps(recorded), encoding="utf-8")
+            self.refused(["rerun", str(report)], "allowed path and checksum")
         missing = os.fsencode(self.folder) + b"/\xc0\xaf"
         self.refused([*TINY, "--stationary", missing + b".npy"], "\ufffd\ufffd.npy")
         self.refused([*TINY, "--json", missing + b"/x"], "\ufffd\ufffd/x", "cannot be written")
