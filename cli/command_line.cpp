@@ -36,6 +36,26 @@ void CheckValues(const CLI::App& command) {
   }
 }
 
+// CLI11 takes any number for true, and a flag with nothing behind = for one without a value.
+void CheckFlags(const CLI::App& cli, const std::vector<std::string>& arguments) {
+  const bool named = !arguments[0].starts_with("-");
+  const CLI::App& command = named ? *cli.get_subcommand(arguments[0]) : cli;
+  const std::string prefix = named ? arguments[0] + ": " : "";
+  for (const std::string& text : arguments) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos)
+      continue;
+    const std::string name = text.substr(0, equals), value = text.substr(equals + 1);
+    const CLI::Option* option = command.get_option_no_throw(name);
+    if (option == nullptr || option->get_items_expected_max() > 0)
+      continue;
+    const bool ends = name == "--help" || name == "--version";
+    if (ends || (value != "true" && value != "false"))
+      throw SimError("{}{}: {}, allowed {}", prefix, name, value.empty() ? "empty" : value,
+                     ends ? "no value" : "true or false, or no value for true");
+  }
+}
+
 // The commands there are without any workload.
 constexpr std::array<std::string_view, 4> kCommands = {"run", "replay", "list", "rerun"};
 
@@ -132,6 +152,7 @@ int RunCommandLine(const std::vector<std::string>& arguments, std::string* captu
   });
 
   CheckCommand(cli, arguments);
+  CheckFlags(cli, arguments);
   try {
     cli.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
