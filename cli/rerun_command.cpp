@@ -154,7 +154,7 @@ namespace {
 std::unique_ptr<workloads::Workload> WorkloadOfReport(const std::string& path,
                                                       const std::vector<std::string>& arguments) {
   try {
-    return WorkloadOf(arguments)->make();
+    return workloads::MakeWorkload(*WorkloadOf(arguments));
   } catch (const SimError& error) {
     throw SimError("{}: {}, which this bwmm knows", path, error.what());
   }

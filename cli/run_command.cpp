@@ -111,6 +111,23 @@ std::string NamesOf(const std::vector<host::HostTensor>& tensors) {
   return host::Join(names);
 }
 
+const host::HostTensor& OutputOf(const Option& option,
+                                 const std::vector<host::HostTensor>& outputs) {
+  const auto named = std::ranges::find(outputs, option.tensor, &host::HostTensor::name);
+  if (named == outputs.end())
+    throw SimError("{}: the workload has no output {}, allowed {}", option.name, option.tensor,
+                   NamesOf(outputs));
+  return *named;
+}
+
+// Refuses before the run what TakeResult could not write behind it.
+void CheckOutputs(const std::vector<Option>& options, Workload& workload) {
+  for (const Option& option : options) {
+    if (option.kind == Option::Kind::kOutputTensor && !ValueOf(option).empty())
+      OutputOf(option, workload.Outputs());
+  }
+}
+
 // Checksum, files and verdict.
 void TakeResult(const std::vector<Option>& options, Workload& workload,
                 workloads::RunReport& report) {
@@ -120,13 +137,8 @@ void TakeResult(const std::vector<Option>& options, Workload& workload,
     bytes.insert(bytes.end(), output.data.begin(), output.data.end());
   report.checksum = workloads::Checksum(bytes);
   for (const Option& option : options) {
-    if (option.kind != Option::Kind::kOutputTensor || ValueOf(option).empty())
-      continue;
-    const auto named = std::ranges::find(outputs, option.tensor, &host::HostTensor::name);
-    if (named == outputs.end())
-      throw SimError("{}: the workload has no output {}, allowed {}", option.name, option.tensor,
-                     NamesOf(outputs));
-    host::SaveTensor(ValueOf(option), *named);
+    if (option.kind == Option::Kind::kOutputTensor && !ValueOf(option).empty())
+      host::SaveTensor(ValueOf(option), OutputOf(option, outputs));
   }
   report.verdict = workload.Judge();
   if (auto& error = report.verdict.error; error && error->pass && error->compared < 1) {
@@ -169,7 +181,8 @@ bool RunWorkload(const RunCommand& command, const workloads::Entry& entry, Workl
     if (setup.with_data)
       inputs.push_back(file);
   };
-  workload.Prepare(setup);
+  NameErrors(inputs, [&] { workload.Prepare(setup); });
+  CheckOutputs(options, workload);
   if (setup.given.contains("--seed") && !setup.seed.drawn())
     throw SimError("--seed {}: changes nothing here, where nothing is drawn from it", common.seed);
 
@@ -181,7 +194,7 @@ bool RunWorkload(const RunCommand& command, const workloads::Entry& entry, Workl
   report.timed = !command.sequential;
   report.fidelity = fidelity;
   report.machine = setup.machine;
-  AddProvenance(common, inputs, setup.settings, report);
+  NameErrors(inputs, [&] { AddProvenance(common, inputs, setup.settings, report); });
   const std::uint64_t instructions = CountInstructions(workload, setup);
   const ops::Program program = [&](isa::Sink& sink) { workload.Run(sink); };
 

@@ -83,7 +83,8 @@ void AddOption(CLI::App& command, const workloads::Option& option) {
 }
 
 void AddOptionsOf(CLI::App& command, const std::string& name, workloads::Workload& workload) {
-  for (const workloads::Option& option : workload.options()) {
+  for (const workloads::Option& option :
+       workloads::InWorkload(name, [&] { return workload.options(); })) {
     workloads::CheckOption(name, option);
     try {
       AddOption(command, option);
@@ -99,7 +100,7 @@ void AddOptionsOf(CLI::App& command, const std::string& name, workloads::Workloa
 WorkloadCommand::WorkloadCommand(CLI::App& cli, const std::string& name, const std::string& help,
                                  workloads::Entry entry, const std::vector<std::string>& arguments,
                                  std::string* captured_json, Action& action)
-    : entry_(std::move(entry)), workload_(entry_.make()) {
+    : entry_(std::move(entry)), workload_(workloads::MakeWorkload(entry_)) {
   command_.name = name;
   command_.common.arguments = arguments;
   command_.common.captured_json = captured_json;
@@ -117,7 +118,10 @@ WorkloadCommand::WorkloadCommand(CLI::App& cli, const std::string& name, const s
   app->callback([this, app, &action] {
     for (const CLI::Option* option : app->parse_order())
       command_.given.insert(option->get_name());
-    action = [this] { return RunWorkload(command_, entry_, *workload_); };
+    action = [this] {
+      return workloads::InWorkload(entry_.name,
+                                   [this] { return RunWorkload(command_, entry_, *workload_); });
+    };
   });
 }
 

@@ -105,6 +105,15 @@ class Files(unittest.TestCase):
                         "model.weights_file")
         self.refused([*TINY, "--moving", str(tensor), "--output", str(tensor)], "--output")
 
+    def test_rejects_a_file_with_the_name_of_what_reads_it(self):
+        for command, option, name in (
+                (LAYER, "--routing", "no.csv"), (["run"], "--config", "no.toml"),
+                (TINY, "--moving", "no.npy"), (TINY, "--moving", "no.npy:bfloat16"),
+                (TINY, "--moving", "no.npy:int3"), (["quantize"], "--input", "no.safetensors#w")):
+            self.refused([*command, option, name], f"{command[0]}: {option} no.")
+        for key in ("model.weights_file", "model.hidden_file"):
+            self.refused([*LAYER, "--set", f"{key}=no.npy"], f"run: {key} no.npy: ")
+
     def test_rejects_a_tile_in_place_of_an_input(self):
         tile = self.folder / "tile"
         tile.mkdir()

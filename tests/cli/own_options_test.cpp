@@ -20,6 +20,8 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 using workloads::Option;
 
+int runs = 0;  // programs emitted, the dry run's too
+
 // Writes a row of ones.
 class Ones : public workloads::Workload {
  public:
@@ -27,11 +29,13 @@ class Ones : public workloads::Workload {
 
   std::vector<Option> options() override { return options_; }
   void Prepare(const workloads::Setup& setup) override {
+    runs = 0;
     tensors_ = workloads::Tensors(setup.hbm_bytes(), setup.with_data);
     y_ = tensors_.Output("y", DType::kBf16, {1, 8});
   }
   ops::Hbm& hbm() override { return tensors_.hbm(); }
   void Run(isa::Sink& sink) const override {
+    ++runs;
     lang::Core nki(sink);
     if (nki.program_id() != 0)
       return;
@@ -93,6 +97,43 @@ void ExpectRefused(const Option& option, const std::string& text) {
       << option.name;
 }
 
+// Reads a tensor that no option names, and throws where it is told to.
+enum class Throws { kNothing, kOptions, kPrepare, kRun, kJudge };
+Throws throws = Throws::kNothing;
+std::string weights;
+class Odd final : public Ones {
+ public:
+  Odd() : Ones({}) {}
+  std::vector<Option> options() override {
+    ThrowIf(Throws::kOptions);
+    return {};
+  }
+  void Prepare(const workloads::Setup& setup) override {
+    ThrowIf(Throws::kPrepare);
+    Ones::Prepare(setup);
+    setup.reads({"odd.weights", weights});
+    workloads::TensorFrom("w", weights, DType::kBf16, {4}, setup);
+  }
+  void Run(isa::Sink& sink) const override {
+    Ones::Run(sink);
+    ThrowIf(Throws::kRun);
+  }
+  workloads::Verdict Judge() override {
+    ThrowIf(Throws::kJudge);
+    return Ones::Judge();
+  }
+
+ private:
+  static void ThrowIf(Throws here) {
+    if (throws == here)
+      throw 42;
+  }
+};
+const workloads::Registration kOdd({.name = "odd", .help = "", .make = workloads::Make<Odd>});
+const workloads::Registration kNone({.name = "none", .help = "", .make = [] {
+                                       return std::unique_ptr<workloads::Workload>();
+                                     }});
+
 // One buffer larger than SBUF.
 class Wide final : public Ones {
  public:
@@ -130,6 +171,44 @@ TEST(OwnOptions, RejectsEveryNameThatIsNotOne) {
   for (const char* name : {"-o,--out", "--out,-o", "--out,--out2", "-o", "out", "--", "--1",
                            "--a=b", "--a b", "--a!", "{--a}", "--flag{7}", "---a", ""})
     ExpectRefused({name, "", &number}, std::string(name) + ", allowed one name: --");
+}
+
+TEST(OwnOptions, RejectsWhatIsThrownWithoutWords) {
+  for (const Throws where : {Throws::kOptions, Throws::kPrepare, Throws::kRun, Throws::kJudge}) {
+    throws = where;
+    EXPECT_THAT(([] {
+                  RunCommandLine({"run", "--workload", "odd"});
+                }),
+                ThrowsMessage<SimError>(HasSubstr("workload odd: threw something without words")));
+  }
+  throws = Throws::kNothing;
+}
+
+TEST(OwnOptions, RejectsAMakeThatGivesNone) {
+  EXPECT_THAT(([] {
+                RunCommandLine({"run", "--workload", "none"});
+              }),
+              ThrowsMessage<SimError>(HasSubstr("workload none: make gives none, allowed")));
+}
+
+TEST(OwnOptions, RejectsAFileWithTheNameOfWhatReadsIt) {
+  for (const std::string file : {"no.npy", "no.npy:bfloat16", "no.npy:float31"}) {
+    weights = file;
+    EXPECT_THAT(([] {
+                  RunCommandLine({"run", "--workload", "odd"});
+                }),
+                ThrowsMessage<SimError>(HasSubstr("run: odd.weights no.npy")));
+  }
+  weights.clear();
+}
+
+TEST(OwnOptions, RejectsAFileThatIsNotThereThoughNobodyReadsIt) {
+  std::filesystem::remove(kIn);
+  EXPECT_THAT(([] {
+                RunCommandLine({"run", "--workload", "paths"});
+              }),
+              ThrowsMessage<SimError>(HasSubstr("run: --in " + kIn + ": cannot be read")));
+  EXPECT_EQ(runs, 0);
 }
 
 TEST(OwnOptions, RejectsAFieldThatIsNull) {
@@ -182,6 +261,7 @@ TEST(OwnOptions, RejectsAnOutputThatIsNone) {
       ThrowsMessage<SimError>(
           AllOf(HasSubstr("--z: the workload has no output z"), HasSubstr("allowed y"))));
   EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(runs, 0);
   path.clear();  // the field keeps what the command line gave
   EXPECT_EQ(RunCommandLine({"run", "--workload", "output"}), 0);
 }
