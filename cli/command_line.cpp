@@ -5,10 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <memory>
+#include <sstream>
 #include <string_view>
 
 #include "cli/list_command.h"
@@ -35,6 +33,26 @@ void CheckValues(const CLI::App& command) {
         throw SimError("{}: {}, allowed a value, which does not begin with --", option->get_name(),
                        value);
     }
+  }
+}
+
+// CLI11 takes any number for true, and a flag with nothing behind = for one without a value.
+void CheckFlags(const CLI::App& cli, const std::vector<std::string>& arguments) {
+  const bool named = !arguments[0].starts_with("-");
+  const CLI::App& command = named ? *cli.get_subcommand(arguments[0]) : cli;
+  const std::string prefix = named ? arguments[0] + ": " : "";
+  for (const std::string& text : arguments) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos)
+      continue;
+    const std::string name = text.substr(0, equals), value = text.substr(equals + 1);
+    const CLI::Option* option = command.get_option_no_throw(name);
+    if (option == nullptr || option->get_items_expected_max() > 0)
+      continue;
+    const bool ends = name == "--help" || name == "--version";
+    if (ends || (value != "true" && value != "false"))
+      throw SimError("{}{}: {}, allowed {}", prefix, name, value.empty() ? "empty" : value,
+                     ends ? "no value" : "true or false, or no value for true");
   }
 }
 
@@ -134,14 +152,19 @@ int RunCommandLine(const std::vector<std::string>& arguments, std::string* captu
   });
 
   CheckCommand(cli, arguments);
+  CheckFlags(cli, arguments);
   try {
     cli.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
     const bool no_run = error.get_exit_code() == 0;  // --help, --version
     if (captured_json != nullptr)
       throw SimError("arguments: {}", no_run ? "no run" : MessageOf(error, cli));
-    if (no_run)
-      return cli.exit(error);
+    if (no_run) {
+      std::ostringstream text;
+      cli.exit(error, text, text);
+      WriteStandardOutput(text.str());
+      return 0;
+    }
     throw SimError("{}", MessageOf(error, cli));
   }
   bool pass = false;
@@ -151,8 +174,6 @@ int RunCommandLine(const std::vector<std::string>& arguments, std::string* captu
   } catch (const SimError& error) {
     throw SimError("{}: {}", cli.get_subcommands().front()->get_name(), error.what());
   }
-  if (std::fflush(stdout) != 0)
-    throw SimError("standard output: cannot be written: {}", std::strerror(errno));
   return pass ? 0 : 1;
 }
 

@@ -1,6 +1,8 @@
 #include "cli/emit_report.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 #include "cli/report_json.h"
 #include "cli/rerun_command.h"
@@ -25,21 +27,25 @@ std::vector<workloads::Provenance::MachineChange> ChangesFrom(const MachineConfi
 
 }  // namespace
 
-void AddProvenance(const CommonOptions& options, const std::vector<workloads::Option>& workload,
-                   const std::vector<std::string>& unnamed, const std::vector<KeyValue>& settings,
-                   workloads::RunReport& report) {
+void AddProvenance(const CommonOptions& options, const std::vector<NamedFile>& inputs,
+                   const std::vector<KeyValue>& settings, workloads::RunReport& report) {
   workloads::Provenance& provenance = report.provenance;
   provenance.arguments = options.arguments;
   provenance.seed = options.seed;
-  std::vector<std::string> paths = InputsAmong(options.arguments, workload);
-  paths.insert(paths.end(), unnamed.begin(), unnamed.end());
-  for (const std::string& text : paths) {
-    const std::string path = FileOf(text);
-    provenance.inputs.push_back({path, FileChecksum(path)});
+  std::vector<std::string> paths;
+  const std::vector<std::string> presets = PresetNames();
+  if (std::ranges::find(presets, options.machine) == presets.end())
+    paths.push_back(options.machine);
+  for (const NamedFile& input : inputs)
+    paths.push_back(input.path);
+  std::set<std::string> seen = {""};  // an option that is not given
+  for (const std::string& path : paths) {
+    if (seen.insert(path).second)
+      provenance.inputs.push_back({path, FileChecksum(path)});
   }
 
   // A preset is compared with itself, a file with the preset it differs least from.
-  for (const std::string& preset : PresetNames()) {
+  for (const std::string& preset : presets) {
     const auto changes = ChangesFrom(report.machine, preset);
     const bool nearer = provenance.machine_preset.empty() || preset == options.machine ||
                         (provenance.machine_preset != options.machine &&

@@ -2,16 +2,14 @@
 #pragma once
 
 #include "cli/run_options.h"
-#include "workloads/option.h"
 #include "workloads/run_report.h"
 
 namespace bwmm::cli {
 
-// Fills `report.provenance`; `workload` are the workload's own options, `unnamed` files read that
-// no argument names, `settings` what is set beside the machine's keys.
-void AddProvenance(const CommonOptions& options, const std::vector<workloads::Option>& workload,
-                   const std::vector<std::string>& unnamed, const std::vector<KeyValue>& settings,
-                   workloads::RunReport& report);
+// Fills `report.provenance`; `inputs` are the files the workload reads, whoever names them,
+// `settings` what is set beside the machine's keys.
+void AddProvenance(const CommonOptions& options, const std::vector<NamedFile>& inputs,
+                   const std::vector<KeyValue>& settings, workloads::RunReport& report);
 
 // Writes and prints; false when a check failed.
 bool EmitReport(const CommonOptions& options, const workloads::RunReport& report);

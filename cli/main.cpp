@@ -18,9 +18,9 @@ using namespace bwmm;
 
 namespace {
 
-// One line whatever a path or a value holds.
+// One line whatever a path or a value holds, and the indented lines of a deadlock's report.
 int Fail(const std::string& text, int code) {
-  std::fputs(fmt::format("bwmm: {}\n", Printable(text)).c_str(), stderr);
+  std::fputs(fmt::format("bwmm: {}\n", PrintableLines(text)).c_str(), stderr);
   return code;
 }
 

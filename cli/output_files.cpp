@@ -1,6 +1,8 @@
 #include "cli/output_files.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -22,7 +24,26 @@ bool IsDevice(const std::string& path) {
 }  // namespace
 
 NamedFile TensorFile(std::string name, const std::string& spec) {
-  return {std::move(name), spec.empty() ? "" : host::ParseTensorSpec(spec).path.string()};
+  std::string path = spec;
+  NameErrors({{name, spec}}, [&] { path = host::ParseTensorSpec(spec).path.string(); });
+  return {std::move(name), std::move(path)};
+}
+
+void NameErrors(const std::vector<NamedFile>& files, const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const SimError& error) {
+    const std::string text = error.what();
+    const auto begins = [&](const NamedFile& file) {
+      const auto& path = file.path;
+      return !path.empty() && text.starts_with(path) &&
+             std::string_view(":#").find(text[path.size()]) != std::string_view::npos;
+    };
+    const auto file = std::ranges::find_if(files, begins);
+    if (file == files.end())
+      throw;
+    throw SimError("{} {}", file->name, text);
+  }
 }
 
 void CheckDistinct(const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& outputs) {

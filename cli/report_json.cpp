@@ -1,9 +1,12 @@
 #include "cli/report_json.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/version.h"
+#include "model/support/printable.h"
 
 namespace bwmm::cli {
 namespace {
@@ -27,6 +30,16 @@ json Value(double value) {
   if (std::isfinite(value))
     return value;
   return std::isnan(value) ? "NaN" : value > 0 ? "Inf" : "-Inf";
+}
+
+// A path as it is: JSON's text is UTF-8, and a path need not be.
+json Exact(const std::string& text) {
+  if (IsUtf8(text))
+    return text;
+  std::string bytes;
+  for (const char c : text)
+    bytes += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return {{"bytes", bytes}};
 }
 
 json UnitsJson(const std::array<UnitResult, kUnits>& all) {
@@ -92,15 +105,39 @@ void AddWork(const workloads::RunReport& report, json& result) {
                       {"dropped_rows", OrNull(report.facts.blocks->dropped_rows)}};
 }
 
+// What the machine counted; the executor has none of it.
+void AddTimes(const workloads::RunReport& report, json& result) {
+  for (const char* key : {"cycles", "seconds_modelled", "engines", "bytes", "cores"})
+    result[key] = nullptr;
+  if (!report.timed)
+    return;
+  const RunResult& run = report.result;
+  result["cycles"] = run.cycles;
+  result["seconds_modelled"] = run.seconds_modelled;
+  std::array<UnitResult, kUnits> totals;
+  for (int u = 0; u < kUnits; ++u)
+    totals[u] = workloads::TotalOf(run, u);
+  result["engines"] = UnitsJson(totals);
+  result["bytes"] = BytesJson(run);
+  for (const CoreResult& core : run.cores) {
+    result["cores"].push_back({{"engines", UnitsJson(core.units)},
+                               {"instructions", core.instructions},
+                               {"multiply_adds", core.multiply_adds},
+                               {"bytes", BytesJson(core)}});
+  }
+}
+
 void AddProvenance(const workloads::RunReport& report, json& result) {
   const workloads::Provenance& provenance = report.provenance;
   result["version"] = Version();
-  result["arguments"] = provenance.arguments;
+  result["arguments"] = json::array();
+  for (const std::string& argument : provenance.arguments)
+    result["arguments"].push_back(Exact(argument));
   result["seed"] = provenance.seed;
   result["routing"] = OrNull(report.facts.routing);
   result["inputs"] = json::array();
   for (const auto& [path, checksum] : provenance.inputs)
-    result["inputs"].push_back({{"path", path}, {"checksum", checksum}});
+    result["inputs"].push_back({{"path", Exact(path)}, {"checksum", checksum}});
   result["machine_preset"] = provenance.machine_preset;
   result["machine_changes"] = json::object();
   for (const auto& [key, value, preset] : provenance.machine_changes)
@@ -113,7 +150,6 @@ void AddProvenance(const workloads::RunReport& report, json& result) {
 }  // namespace
 
 std::string ToJson(const workloads::RunReport& report) {
-  const RunResult& run = report.result;
   json result;
   AddProvenance(report, result);
   result["command"] = report.command;
@@ -123,30 +159,17 @@ std::string ToJson(const workloads::RunReport& report) {
   result["fidelity"] = report.timed ? NameOf(report.fidelity) : "sequential";
   result["machine"] = report.machine.name;
   result["tokens"] = report.facts.tokens;
-  result["cycles"] = run.cycles;
   result["clock_mhz"] = report.machine.clock.tensor_mhz;
-  result["seconds_modelled"] = run.seconds_modelled;
   result["wall_seconds"] = report.wall_seconds;
-  result["instructions"] = run.instructions;
+  result["instructions"] = report.result.instructions;
   result["checked"] = report.checked;
   result["checksum"] = OrNull(report.checksum);
-  result["checked"] = report.checked;
   result["error"] = ErrorJson(report);
   AddWork(report, result);
-  std::array<UnitResult, kUnits> totals;
-  for (int u = 0; u < kUnits; ++u)
-    totals[u] = workloads::TotalOf(run, u);
-  result["engines"] = UnitsJson(totals);
-  result["bytes"] = BytesJson(run);
-  for (const CoreResult& core : run.cores) {
-    result["cores"].push_back({{"engines", UnitsJson(core.units)},
-                               {"instructions", core.instructions},
-                               {"multiply_adds", core.multiply_adds},
-                               {"bytes", BytesJson(core)}});
-  }
+  AddTimes(report, result);
   for (const auto& [key, value] : report.facts.rows)
     result["facts"][key] = value;
-  // A path may hold bytes that are no UTF-8.
+  // A value may hold bytes that are no UTF-8.
   return result.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -76,6 +78,24 @@ json ReadReport(const std::string& path) {
   return report;
 }
 
+// Text, or the bytes of one that is no UTF-8; none for anything else.
+std::optional<std::string> ExactText(const json& value) {
+  if (value.is_string())
+    return value.get<std::string>();
+  if (!value.is_object() || !value.value("bytes", json()).is_string())
+    return std::nullopt;
+  const std::string digits = value["bytes"];
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); i += 2) {
+    unsigned byte = 0;
+    const char* const end = digits.data() + std::min(i + 2, digits.size());
+    if (std::from_chars(digits.data() + i, end, byte, 16).ptr != digits.data() + i + 2)
+      return std::nullopt;
+    text += static_cast<char>(byte);
+  }
+  return text;
+}
+
 std::vector<std::string> ArgumentsOf(const std::string& path, const json& report) {
   if (report["version"] != Version()) {
     throw SimError("{}: version {}, allowed {}: another version may give other cycles", path,
@@ -83,9 +103,10 @@ std::vector<std::string> ArgumentsOf(const std::string& path, const json& report
   }
   std::vector<std::string> arguments;
   for (const json& argument : report["arguments"]) {
-    if (!argument.is_string())
+    const std::optional<std::string> text = ExactText(argument);
+    if (!text)
       throw SimError("{}: arguments: {}, allowed text", path, argument.dump());
-    arguments.push_back(argument);
+    arguments.push_back(*text);
   }
   const std::string command = arguments.empty() ? "" : arguments[0];
   if (!Contains(Commands(), command))
@@ -95,10 +116,12 @@ std::vector<std::string> ArgumentsOf(const std::string& path, const json& report
 
 void CheckInputs(const std::string& path, const json& report) {
   for (const json& input : report["inputs"]) {
-    if (!input.is_object() || !input.value("path", json()).is_string() ||
-        !input.value("checksum", json()).is_string())
+    const bool whole = input.is_object() && input.value("checksum", json()).is_string();
+    const std::optional<std::string> named =
+        whole ? ExactText(input.value("path", json())) : std::nullopt;
+    if (!named)
       throw SimError("{}: inputs: {}, allowed path and checksum", path, input.dump());
-    const std::string file = input["path"], checksum = input["checksum"];
+    const std::string file = *named, checksum = input["checksum"];
     if (!IsFile(file))
       throw SimError("{}: not there, but {} was made from it", file, path);
     if (const std::string now = FileChecksum(file); now != checksum)
@@ -114,7 +137,9 @@ json ComparedPart(const json& report) {
 }
 
 std::string Text(const json& values, const std::string& key) {
-  return values.contains(key) ? values[key].dump() : "nothing";
+  if (!values.contains(key))
+    return "nothing";
+  return values[key].is_null() ? "-" : values[key].dump();
 }
 
 }  // namespace
@@ -123,42 +148,13 @@ std::string FileChecksum(const std::string& path) {
   return workloads::Checksum(host::ReadFile(path));
 }
 
-std::string FileOf(std::string text) {
-  while (!IsFile(text)) {
-    const std::size_t end = text.find_last_of(":#");
-    if (end == std::string::npos)
-      return "";
-    text.resize(end);
-  }
-  return text;
-}
-
-std::vector<std::string> InputsAmong(const std::vector<std::string>& arguments,
-                                     const std::vector<workloads::Option>& workload) {
-  using Kind = workloads::Option::Kind;
-  std::vector<std::string> paths;
-  for (const Word& word : WordsOf(arguments)) {
-    const auto reads = [&](const workloads::Option& option) {
-      return option.name == word.option &&
-             (option.kind == Kind::kInputFile || option.kind == Kind::kInputTensor);
-    };
-    const bool machine_file = word.option == "--machine" && !Contains(PresetNames(), word.value);
-    if (!machine_file && std::ranges::none_of(workload, reads))
-      continue;
-    const std::string path = FileOf(word.value);
-    if (!path.empty() && !Contains(paths, path))
-      paths.push_back(path);
-  }
-  return paths;
-}
-
 namespace {
 
 // Another bwmm may have made the report.
 std::unique_ptr<workloads::Workload> WorkloadOfReport(const std::string& path,
                                                       const std::vector<std::string>& arguments) {
   try {
-    return WorkloadOf(arguments)->make();
+    return workloads::MakeWorkload(*WorkloadOf(arguments));
   } catch (const SimError& error) {
     throw SimError("{}: {}, which this bwmm knows", path, error.what());
   }

@@ -20,15 +20,6 @@ using RunArguments = std::function<std::string(const std::vector<std::string>&)>
 // of another version, or names a file that is gone or has changed.
 bool Rerun(const std::string& path, const RunArguments& run);
 
-// The file that `text` names: a path, or a tensor in one (path:type, path#name:type). Empty if it
-// names none.
-std::string FileOf(std::string text);
-
-// Files that a run of a workload with these options reads, in the order of its command line, each
-// once.
-std::vector<std::string> InputsAmong(const std::vector<std::string>& arguments,
-                                     const std::vector<workloads::Option>& workload);
-
 // Of the bytes of a file.
 std::string FileChecksum(const std::string& path);
 

@@ -57,6 +57,17 @@ std::vector<NamedFile> FilesOf(const std::vector<Option>& options, bool written)
   return files;
 }
 
+// A repeated run writes nothing, and one without data has nothing for the path an output has by
+// itself; both leave it out.
+void DropOutputs(const RunCommand& command, Fidelity fidelity, const std::vector<Option>& options) {
+  for (const Option& option : options) {
+    const bool own = fidelity == Fidelity::kTiming && !command.given.contains(option.name);
+    if (option.kind == Option::Kind::kOutputTensor &&
+        (own || command.common.captured_json != nullptr))
+      std::get<std::string*>(option.field)->clear();
+  }
+}
+
 // The settings that are not the machine's; each changes something, or is refused.
 std::vector<KeyValue> SettingsOf(const RunCommand& command, const Workload& workload) {
   const std::vector<std::string> prefixes = workload.setting_prefixes();
@@ -100,6 +111,23 @@ std::string NamesOf(const std::vector<host::HostTensor>& tensors) {
   return host::Join(names);
 }
 
+const host::HostTensor& OutputOf(const Option& option,
+                                 const std::vector<host::HostTensor>& outputs) {
+  const auto named = std::ranges::find(outputs, option.tensor, &host::HostTensor::name);
+  if (named == outputs.end())
+    throw SimError("{}: the workload has no output {}, allowed {}", option.name, option.tensor,
+                   NamesOf(outputs));
+  return *named;
+}
+
+// Refuses before the run what TakeResult could not write behind it.
+void CheckOutputs(const std::vector<Option>& options, Workload& workload) {
+  for (const Option& option : options) {
+    if (option.kind == Option::Kind::kOutputTensor && !ValueOf(option).empty())
+      OutputOf(option, workload.Outputs());
+  }
+}
+
 // Checksum, files and verdict.
 void TakeResult(const std::vector<Option>& options, Workload& workload,
                 workloads::RunReport& report) {
@@ -109,13 +137,8 @@ void TakeResult(const std::vector<Option>& options, Workload& workload,
     bytes.insert(bytes.end(), output.data.begin(), output.data.end());
   report.checksum = workloads::Checksum(bytes);
   for (const Option& option : options) {
-    if (option.kind != Option::Kind::kOutputTensor || ValueOf(option).empty())
-      continue;
-    const auto named = std::ranges::find(outputs, option.tensor, &host::HostTensor::name);
-    if (named == outputs.end())
-      throw SimError("{}: the workload has no output {}, allowed {}", option.name, option.tensor,
-                     NamesOf(outputs));
-    host::SaveTensor(ValueOf(option), *named);
+    if (option.kind == Option::Kind::kOutputTensor && !ValueOf(option).empty())
+      host::SaveTensor(ValueOf(option), OutputOf(option, outputs));
   }
   report.verdict = workload.Judge();
   if (auto& error = report.verdict.error; error && error->pass && error->compared < 1) {
@@ -133,12 +156,14 @@ bool RunWorkload(const RunCommand& command, const workloads::Entry& entry, Workl
   const Fidelity fidelity = FidelityOf(common);
   CheckTogether(command, fidelity);
   const std::vector<Option> options = workload.options();
+  DropOutputs(command, fidelity, options);
   const std::vector<NamedFile> outputs = FilesOf(options, true);
   std::optional<TileDump> dump;
   if (!command.dump_tile.empty())
     dump.emplace(command.dump_tile);
   const std::vector<NamedFile> tile = dump ? dump->Files() : std::vector<NamedFile>();
-  CheckOptions(common, outputs, FilesOf(options, false), tile);
+  std::vector<NamedFile> inputs = FilesOf(options, false);
+  CheckOptions(common, outputs, inputs, tile);
 
   workloads::Setup setup{.machine = MachineOf(common),
                          .fidelity = fidelity,
@@ -147,16 +172,17 @@ bool RunWorkload(const RunCommand& command, const workloads::Entry& entry, Workl
                          .seed = workloads::Seed(common.seed),
                          .settings = SettingsOf(command, workload),
                          .given = command.given};
-  std::vector<std::string> unnamed;  // files read that no option names
   setup.reads = [&](const NamedFile& spec) {
     std::vector<NamedFile> all = CommonOutputs(common);
     all.insert(all.end(), outputs.begin(), outputs.end());
     all.insert(all.end(), tile.begin(), tile.end());
-    CheckDistinct({TensorFile(spec.name, spec.path)}, all);
-    if (setup.with_data && !spec.path.empty())
-      unnamed.push_back(spec.path);
+    const NamedFile file = TensorFile(spec.name, spec.path);
+    CheckDistinct({file}, all);
+    if (setup.with_data)
+      inputs.push_back(file);
   };
-  workload.Prepare(setup);
+  NameErrors(inputs, [&] { workload.Prepare(setup); });
+  CheckOutputs(options, workload);
   if (setup.given.contains("--seed") && !setup.seed.drawn())
     throw SimError("--seed {}: changes nothing here, where nothing is drawn from it", common.seed);
 
@@ -168,7 +194,7 @@ bool RunWorkload(const RunCommand& command, const workloads::Entry& entry, Workl
   report.timed = !command.sequential;
   report.fidelity = fidelity;
   report.machine = setup.machine;
-  AddProvenance(common, options, unnamed, setup.settings, report);
+  NameErrors(inputs, [&] { AddProvenance(common, inputs, setup.settings, report); });
   const std::uint64_t instructions = CountInstructions(workload, setup);
   const ops::Program program = [&](isa::Sink& sink) { workload.Run(sink); };
 

@@ -67,7 +67,7 @@ std::vector<NamedFile> CommonOutputs(const CommonOptions& options) {
 
 void CheckOptions(const CommonOptions& options, const std::vector<NamedFile>& tensors,
                   std::vector<NamedFile> inputs, const std::vector<NamedFile>& placed) {
-  if (options.wave.empty() && options.probe != CommonOptions().probe)
+  if (options.wave.empty() && !options.probe.empty())
     throw SimError("--probe {}: needs --wave", options.probe);
   if (options.wave.empty() && !options.wave_window.empty())
     throw SimError("--wave-window {}: needs --wave", options.wave_window);

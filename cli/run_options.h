@@ -10,6 +10,9 @@
 
 namespace bwmm::cli {
 
+// What --probe is where it is not given.
+inline constexpr const char* kDefaultProbe = "0,0";
+
 struct CommonOptions {
   std::string fidelity = "fast";
   std::string machine = "trn3";
@@ -17,8 +20,8 @@ struct CommonOptions {
   std::string json;
   std::string listing;
   std::string wave;
-  std::string probe = "0,0";  // PE row, column
-  std::string wave_window;    // "from:to", TensorEngine cycles
+  std::string probe;        // PE row,column; empty when not given
+  std::string wave_window;  // "from:to", TensorEngine cycles
   std::uint64_t seed = 1;
   bool unchecked = false;                // no race checker, no check for unwritten bytes
   std::vector<std::string> arguments;    // of the command line, for the report

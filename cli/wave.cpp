@@ -45,11 +45,12 @@ engine::TracedUnit TracedUnitOf(Unit unit) {
 WaveDump::WaveDump(const CommonOptions& options, const MachineConfig& machine, RunOptions& run) {
   engine::TraceOptions trace{.path = options.wave,
                              .cycle_ps = 1e6 / static_cast<double>(machine.clock.tensor_mhz)};
-  const auto probe = Pair(options.probe, ',');
+  const std::string place = options.probe.empty() ? kDefaultProbe : options.probe;
+  const auto probe = Pair(place, ',');
   if (!probe || probe->first >= static_cast<std::uint64_t>(machine.tensor.rows) ||
       probe->second >= static_cast<std::uint64_t>(machine.tensor.cols)) {
-    throw SimError("--probe {}: allowed row,column up to {},{}", options.probe,
-                   machine.tensor.rows - 1, machine.tensor.cols - 1);
+    throw SimError("--probe {}: allowed row,column up to {},{}", place, machine.tensor.rows - 1,
+                   machine.tensor.cols - 1);
   }
   trace.row = static_cast<int>(probe->first);
   trace.col = static_cast<int>(probe->second);

@@ -27,6 +27,25 @@ CLI::Validator Integer(T least) {
   return CLI::Validator(check, "");
 }
 
+// CLI11 reads what lies below the smallest double as 0.
+CLI::Validator Real() {
+  const auto check = [](const std::string& text) {
+    double value = 0;
+    switch (ParseWhole(text, value)) {
+      case Parsed::kNumber:
+        return std::string();
+      case Parsed::kOutOfRange:
+        return fmt::format("{}, allowed 0 or a number of magnitude {} to {}", text,
+                           std::numeric_limits<double>::denorm_min(),
+                           std::numeric_limits<double>::max());
+      case Parsed::kNoNumber:
+        break;
+    }
+    return fmt::format("{}, allowed a number", text);
+  };
+  return CLI::Validator(check, "");
+}
+
 void AddCommon(CLI::App& command, CommonOptions& options) {
   command.add_option("--fidelity", options.fidelity, "rtl, fast or timing")->capture_default_str();
   command.add_option("--machine", options.machine, "a preset or a TOML file")
@@ -37,7 +56,7 @@ void AddCommon(CLI::App& command, CommonOptions& options) {
   command.add_option("--listing", options.listing, "write one line per instruction to this file");
   command.add_option("--wave", options.wave, "write an FST dump to this file (rtl)");
   command.add_option("--probe", options.probe, "PE row,column shown in the dump")
-      ->capture_default_str();
+      ->default_str(kDefaultProbe);
   command.add_option("--wave-window", options.wave_window, "from:to in TensorEngine cycles");
   command.add_flag("--unchecked", options.unchecked,
                    "do not look for races and for reads of unwritten bytes");
@@ -57,16 +76,20 @@ void AddOption(CLI::App& command, const workloads::Option& option) {
             command.add_option(option.name, *field, option.help)->capture_default_str();
         if constexpr (std::is_same_v<decltype(field), int*>)
           added->check(Integer(option.least));
+        if constexpr (std::is_same_v<decltype(field), double*>)
+          added->check(Real());
       },
       option.field);
 }
 
 void AddOptionsOf(CLI::App& command, const std::string& name, workloads::Workload& workload) {
-  for (const workloads::Option& option : workload.options()) {
+  for (const workloads::Option& option :
+       workloads::InWorkload(name, [&] { return workload.options(); })) {
+    workloads::CheckOption(name, option);
     try {
       AddOption(command, option);
     } catch (const CLI::ConstructionError&) {
-      throw SimError("workload {}: option {}, allowed -- and a name that no other option has", name,
+      throw SimError("workload {}: option {}, allowed a name that no other option has", name,
                      option.name);
     }
   }
@@ -77,7 +100,7 @@ void AddOptionsOf(CLI::App& command, const std::string& name, workloads::Workloa
 WorkloadCommand::WorkloadCommand(CLI::App& cli, const std::string& name, const std::string& help,
                                  workloads::Entry entry, const std::vector<std::string>& arguments,
                                  std::string* captured_json, Action& action)
-    : entry_(std::move(entry)), workload_(entry_.make()) {
+    : entry_(std::move(entry)), workload_(workloads::MakeWorkload(entry_)) {
   command_.name = name;
   command_.common.arguments = arguments;
   command_.common.captured_json = captured_json;
@@ -95,7 +118,10 @@ WorkloadCommand::WorkloadCommand(CLI::App& cli, const std::string& name, const s
   app->callback([this, app, &action] {
     for (const CLI::Option* option : app->parse_order())
       command_.given.insert(option->get_name());
-    action = [this] { return RunWorkload(command_, entry_, *workload_); };
+    action = [this] {
+      return workloads::InWorkload(entry_.name,
+                                   [this] { return RunWorkload(command_, entry_, *workload_); });
+    };
   });
 }
 

@@ -4,7 +4,8 @@
 usage: compare_runs.py a.json b.json
 
 Cycles are those of each run's TensorEngine. When the two clocks differ they are no common measure:
-then the time modelled must be equal instead, and a line says so.
+then the time modelled must be equal instead, and a line says so. A sequential run has no time: then
+checksums alone are compared, and a line says so.
 """
 
 import json
@@ -36,7 +37,9 @@ def main(paths):
             sys.exit(f"compare_runs: {path}: {error}")
 
     clocks = [run.get("clock_mhz") for run in runs]
-    must_agree = ("checksum", "cycles" if clocks[0] == clocks[1] else "microseconds")
+    untimed = [path for path, run in zip(paths, runs) if run.get("fidelity") == "sequential"]
+    time = "cycles" if clocks[0] == clocks[1] else "microseconds"
+    must_agree = ("checksum",) if untimed else ("checksum", time)
     failed = []
     rows = [("", *(text(run.get("fidelity")) for run in runs), "")]
     for key in SHOWN:
@@ -53,7 +56,9 @@ def main(paths):
     widths = [max(len(row[i]) for row in rows) for i in range(4)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
-    if clocks[0] != clocks[1]:
+    if untimed:
+        print(f"{' and '.join(untimed)}: sequential, without time: checksums are compared")
+    elif clocks[0] != clocks[1]:
         print(f"clocks differ, {clocks[0]} and {clocks[1]} MHz: time is compared, not cycles")
     if failed:
         sys.exit(f"compare_runs: {' and '.join(failed)} must be equal in {paths[0]} and {paths[1]}")

@@ -68,8 +68,8 @@ class ActivationWorkload final : public Workload {
     CheckSize("--columns", columns_, 1, 16384);
     args_.function = ParseFunction(function_);
     args_.scale = static_cast<float>(scale_);
-    if (!std::isfinite(args_.scale))
-      throw SimError("--scale {}: allowed a finite float32", scale_);
+    if (!std::isfinite(args_.scale) || (args_.scale == 0) != (scale_ == 0))
+      throw SimError("--scale {}: allowed 0 or a finite float32", scale_);
     x_ = TensorFrom("x", input_file_, DType::kBf16, {rows_, columns_}, setup);
     tensors_ = Tensors(setup.hbm_bytes(), setup.with_data);
     args_.x = tensors_.Input(x_);

@@ -31,6 +31,10 @@ struct Option {
   int least = std::numeric_limits<int>::min();
 };
 
+// SimError for a name that is not one `--x`, which a report could not tell among the arguments, and
+// for a field that is null or of another type than the kind takes.
+void CheckOption(const std::string& workload, const Option& option);
+
 // An integer from 1.
 inline Option Count(std::string name, std::string help, int& field) {
   return {std::move(name), std::move(help), &field, Option::Kind::kValue, {}, 1};

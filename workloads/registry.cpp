@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/support/sim_error.h"
-
 namespace bwmm::workloads {
 namespace {
 
@@ -28,6 +26,13 @@ void CheckEntry(const Entry& entry) {
     throw SimError("workload {}: allowed are names of a to z, 0 to 9 and _", entry.name);
   if (entry.make == nullptr)
     throw SimError("workload {}: has no make, allowed is Make<..>", entry.name);
+}
+
+std::unique_ptr<Workload> MakeWorkload(const Entry& entry) {
+  auto workload = InWorkload(entry.name, entry.make);
+  if (workload == nullptr)
+    throw SimError("workload {}: make gives none, allowed is Make<..>", entry.name);
+  return workload;
 }
 
 std::vector<Entry> Workloads() {

@@ -3,10 +3,12 @@
 //   const Registration kRegistered({.name = "rms_norm", .help = "..", .make = Make<RmsNorm>});
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "model/support/sim_error.h"
 #include "workloads/workload.h"
 
 namespace bwmm::workloads {
@@ -21,6 +23,21 @@ struct Entry {
 template <typename T>
 std::unique_ptr<Workload> Make() {
   return std::make_unique<T>();
+}
+
+// The workload. SimError when make gives none.
+std::unique_ptr<Workload> MakeWorkload(const Entry& entry);
+
+// What a workload does; anything else than an exception with words becomes a SimError.
+template <typename F>
+auto InWorkload(const std::string& name, F&& call) {
+  try {
+    return call();
+  } catch (const std::exception&) {
+    throw;
+  } catch (...) {
+    throw SimError("workload {}: threw something without words, allowed SimError", name);
+  }
 }
 
 class Registration {

@@ -80,7 +80,8 @@ class Workload {
   virtual std::uint64_t instructions() const { return 0; }
 
   virtual Facts facts() const = 0;
-  // After a run with data: the result. The checksum is over their bytes, in order.
+  // After a run with data: the result. The checksum is over their bytes, in order. Before it, for
+  // their names, when an option writes one.
   virtual std::vector<host::HostTensor> Outputs() = 0;
   // After Outputs(): the result against a reference that shares no code with the kernel.
   virtual Verdict Judge() = 0;

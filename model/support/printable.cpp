@@ -41,6 +41,16 @@ std::size_t LengthAt(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+bool IsUtf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = LengthAt(text, at);
+    if (length == 0)
+      return false;
+    at += length;
+  }
+  return true;
+}
+
 std::string Printable(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
@@ -53,6 +63,14 @@ std::string Printable(std::string_view text) {
     at += length == 0 ? 1 : length;
   }
   return result;
+}
+
+std::string PrintableLines(std::string_view text) {
+  constexpr std::string_view kIndented = "\n  ";
+  const std::size_t end = text.find(kIndented);
+  if (end == std::string_view::npos)
+    return Printable(text);
+  return Printable(text.substr(0, end)) + "\n" + PrintableLines(text.substr(end + 1));
 }
 
 }  // namespace bwmm

@@ -287,7 +287,8 @@ class BadInput(unittest.TestCase):
     def test_options_without_effect(self):
         out = str(self.folder / "out.npy")
         run = ["run", *SMALL]
-        self.refused([*run, "--probe", "1,1"], "--probe", "--wave")
+        for probe in ("1,1", "0,0"):
+            self.refused([*run, "--probe", probe], f"--probe {probe}: needs --wave")
         self.refused([*run, "--wave-window", "1:2"], "--wave-window", "--wave")
         self.refused([*run, "--fidelity", "timing", "--output", out], "--output", "timing")
         self.refused([*run, "--fidelity", "timing", "--check", "on"], "--check", "timing")

@@ -22,6 +22,9 @@ BWMM = sys.argv.pop(1)
 RTL = len(sys.argv) > 1 and sys.argv.pop(1) == "rtl"
 TINY = ["matmul", "--k", "8", "--m", "8", "--n", "8"]
 LAYER = ["run", "--model", "stories260k", "--tokens", "4"]
+ONE_INSTRUCTION = """bwmm replay 1
+     0 core0 vector memset dst=sbuf[0:1]+0x0 float32[1,1] value=1
+"""
 TILE_FILES = ("stationary.npy", "stationary_scales.npy", "moving.npy", "moving_scales.npy",
               "psum.npy", "replayed.npy", "replay.sh")
 
@@ -101,6 +104,15 @@ class Files(unittest.TestCase):
         self.check_kept(tensor, [*LAYER, "--set", f"model.weights_file={tensor}"],
                         "model.weights_file")
         self.refused([*TINY, "--moving", str(tensor), "--output", str(tensor)], "--output")
+
+    def test_rejects_a_file_with_the_name_of_what_reads_it(self):
+        for command, option, name in (
+                (LAYER, "--routing", "no.csv"), (["run"], "--config", "no.toml"),
+                (TINY, "--moving", "no.npy"), (TINY, "--moving", "no.npy:bfloat16"),
+                (TINY, "--moving", "no.npy:int3"), (["quantize"], "--input", "no.safetensors#w")):
+            self.refused([*command, option, name], f"{command[0]}: {option} no.")
+        for key in ("model.weights_file", "model.hidden_file"):
+            self.refused([*LAYER, "--set", f"{key}=no.npy"], f"run: {key} no.npy: ")
 
     def test_rejects_a_tile_in_place_of_an_input(self):
         tile = self.folder / "tile"
@@ -284,9 +296,16 @@ class Files(unittest.TestCase):
             if RTL:
                 self.refused([*TINY, "--fidelity", "rtl", "--wave", str(full)], str(full))
             self.assertTrue(stat.S_ISCHR(full.stat().st_mode))
+        report, program = self.folder / "report.json", self.folder / "one.replay"
+        self.accepted([*TINY, "--json", str(report)])
+        program.write_text(ONE_INSTRUCTION, encoding="utf-8")
         with open("/dev/full", "wb") as stdout:
-            for arguments in (TINY, LAYER, ["list", "variants"], ["quantize"]):
-                self.refused(arguments, "standard output", stdout=stdout)
+            for arguments in (TINY, LAYER, ["list", "variants"], ["quantize"], ["--help"],
+                              ["run", "--help"], ["matmul", "-h"], ["replay", "--help"],
+                              ["--version"], ["rerun", str(report)], ["replay", str(program)]):
+                with self.subTest(arguments=arguments):
+                    self.refused(arguments, "standard output: cannot be written",
+                                 "No space left", stdout=stdout)
 
     def test_a_reader_that_is_gone_is_an_error(self):
         reader, writer = os.pipe()
@@ -314,6 +333,16 @@ class Files(unittest.TestCase):
                                 "--tokens", "2", "--routing", routing, "--json", str(report)])
         self.assertIn("r\ufffd?.csv", result.stdout.decode("utf-8"))
         self.assertIn("r\ufffd", json.loads(report.read_text(encoding="utf-8"))["facts"]["blocks"])
+        recorded = json.loads(report.read_text(encoding="utf-8"))
+        self.assertEqual(bytes.fromhex(recorded["inputs"][0]["path"]["bytes"]), routing)
+        self.accepted(["rerun", str(report)])
+        with open(routing, "a", encoding="utf-8") as file:
+            file.write("\n")
+        self.refused(["rerun", str(report)], "r\ufffd?.csv: changed")
+        for wrong in ("7", "7g", 7, None):
+            recorded["inputs"][0]["path"] = {"bytes": wrong}
+            report.write_text(json.dumps(recorded), encoding="utf-8")
+            self.refused(["rerun", str(report)], "allowed path and checksum")
         missing = os.fsencode(self.folder) + b"/\xc0\xaf"
         self.refused([*TINY, "--stationary", missing + b".npy"], "\ufffd\ufffd.npy")
         self.refused([*TINY, "--json", missing + b"/x"], "\ufffd\ufffd/x", "cannot be written")

@@ -140,6 +140,17 @@ class Options(unittest.TestCase):
         self.refused(["run", "--json", "--workload=matmul"], "--workload=matmul, allowed a value")
         self.assertFalse(Path("--sequential").exists())
 
+    def test_rejects_a_flag_with_a_value_that_is_no_boolean(self):
+        for command, flag in (([*SMALL], "--sequential"), (["matmul", "--k", "8"], "--unchecked")):
+            for value in ("7", "-1", "1", "on", "maybe", "TRUE", "{}", " true"):
+                self.refused([*command, f"{flag}={value}"], f"{command[0]}: {flag}: {value}, "
+                             "allowed true or false")
+            self.refused([*command, flag + "="], f"{flag}: empty, allowed true or false")
+        for words in (["--version=7"], ["--help="], ["run", "--help=true"], ["list", "--help=0"]):
+            self.refused(words, "allowed no value")
+        self.assertEqual(self.report(*SMALL, "--sequential=true")["fidelity"], "sequential")
+        self.assertEqual(self.report(*SMALL, "--sequential=false")["fidelity"], "fast")
+
     # Words
 
     def test_rejects_a_word_that_is_none_with_those_there_are(self):

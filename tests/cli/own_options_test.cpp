@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "cli/command_line.h"
 #include "kernels/lang/core.h"
@@ -19,6 +20,8 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 using workloads::Option;
 
+int runs = 0;  // programs emitted, the dry run's too
+
 // Writes a row of ones.
 class Ones : public workloads::Workload {
  public:
@@ -26,11 +29,13 @@ class Ones : public workloads::Workload {
 
   std::vector<Option> options() override { return options_; }
   void Prepare(const workloads::Setup& setup) override {
+    runs = 0;
     tensors_ = workloads::Tensors(setup.hbm_bytes(), setup.with_data);
     y_ = tensors_.Output("y", DType::kBf16, {1, 8});
   }
   ops::Hbm& hbm() override { return tensors_.hbm(); }
   void Run(isa::Sink& sink) const override {
+    ++runs;
     lang::Core nki(sink);
     if (nki.program_id() != 0)
       return;
@@ -63,6 +68,71 @@ const workloads::Registration kOutput({.name = "output", .help = "", .make = [] 
                                          return std::unique_ptr<workloads::Workload>(new Ones(
                                              {workloads::OutputTensor("--z", "", path, "z")}));
                                        }});
+
+// An output and an input that have paths of their own.
+const std::string kIn = ::testing::TempDir() + "own_options_in.txt";
+const std::string kOut = ::testing::TempDir() + "own_options_out.npy";
+std::string in;
+const workloads::Registration kPaths({.name = "paths", .help = "", .make = [] {
+                                        in = kIn;
+                                        path = kOut;
+                                        return std::unique_ptr<workloads::Workload>(new Ones(
+                                            {workloads::InputFile("--in", "", in),
+                                             workloads::OutputTensor("--z", "", path, "y")}));
+                                      }});
+
+// One option that no run can have.
+Option given;
+const workloads::Registration kGiven({.name = "given", .help = "", .make = [] {
+                                        return std::unique_ptr<workloads::Workload>(
+                                            new Ones({given}));
+                                      }});
+
+void ExpectRefused(const Option& option, const std::string& text) {
+  given = option;
+  EXPECT_THAT(([] {
+                RunCommandLine({"run", "--workload", "given"});
+              }),
+              ThrowsMessage<SimError>(HasSubstr("workload given: option " + text)))
+      << option.name;
+}
+
+// Reads a tensor that no option names, and throws where it is told to.
+enum class Throws { kNothing, kOptions, kPrepare, kRun, kJudge };
+Throws throws = Throws::kNothing;
+std::string weights;
+class Odd final : public Ones {
+ public:
+  Odd() : Ones({}) {}
+  std::vector<Option> options() override {
+    ThrowIf(Throws::kOptions);
+    return {};
+  }
+  void Prepare(const workloads::Setup& setup) override {
+    ThrowIf(Throws::kPrepare);
+    Ones::Prepare(setup);
+    setup.reads({"odd.weights", weights});
+    workloads::TensorFrom("w", weights, DType::kBf16, {4}, setup);
+  }
+  void Run(isa::Sink& sink) const override {
+    Ones::Run(sink);
+    ThrowIf(Throws::kRun);
+  }
+  workloads::Verdict Judge() override {
+    ThrowIf(Throws::kJudge);
+    return Ones::Judge();
+  }
+
+ private:
+  static void ThrowIf(Throws here) {
+    if (throws == here)
+      throw 42;
+  }
+};
+const workloads::Registration kOdd({.name = "odd", .help = "", .make = workloads::Make<Odd>});
+const workloads::Registration kNone({.name = "none", .help = "", .make = [] {
+                                       return std::unique_ptr<workloads::Workload>();
+                                     }});
 
 // One buffer larger than SBUF.
 class Wide final : public Ones {
@@ -97,6 +167,91 @@ TEST(OwnOptions, RejectsANameThatIsNone) {
               ThrowsMessage<SimError>(HasSubstr("workload no_dashes: option - rows, allowed")));
 }
 
+TEST(OwnOptions, RejectsEveryNameThatIsNotOne) {
+  for (const char* name : {"-o,--out", "--out,-o", "--out,--out2", "-o", "out", "--", "--1",
+                           "--a=b", "--a b", "--a!", "{--a}", "--flag{7}", "---a", ""})
+    ExpectRefused({name, "", &number}, std::string(name) + ", allowed one name: --");
+}
+
+TEST(OwnOptions, RejectsWhatIsThrownWithoutWords) {
+  for (const Throws where : {Throws::kOptions, Throws::kPrepare, Throws::kRun, Throws::kJudge}) {
+    throws = where;
+    EXPECT_THAT(([] {
+                  RunCommandLine({"run", "--workload", "odd"});
+                }),
+                ThrowsMessage<SimError>(HasSubstr("workload odd: threw something without words")));
+  }
+  throws = Throws::kNothing;
+}
+
+TEST(OwnOptions, RejectsAMakeThatGivesNone) {
+  EXPECT_THAT(([] {
+                RunCommandLine({"run", "--workload", "none"});
+              }),
+              ThrowsMessage<SimError>(HasSubstr("workload none: make gives none, allowed")));
+}
+
+TEST(OwnOptions, RejectsAFileWithTheNameOfWhatReadsIt) {
+  for (const std::string file : {"no.npy", "no.npy:bfloat16", "no.npy:float31"}) {
+    weights = file;
+    EXPECT_THAT(([] {
+                  RunCommandLine({"run", "--workload", "odd"});
+                }),
+                ThrowsMessage<SimError>(HasSubstr("run: odd.weights no.npy")));
+  }
+  weights.clear();
+}
+
+TEST(OwnOptions, RejectsAFileThatIsNotThereThoughNobodyReadsIt) {
+  std::filesystem::remove(kIn);
+  EXPECT_THAT(([] {
+                RunCommandLine({"run", "--workload", "paths"});
+              }),
+              ThrowsMessage<SimError>(HasSubstr("run: --in " + kIn + ": cannot be read")));
+  EXPECT_EQ(runs, 0);
+}
+
+TEST(OwnOptions, RejectsAFieldThatIsNull) {
+  ExpectRefused({"--a", "", static_cast<int*>(nullptr)}, "--a: null as its field, allowed");
+  ExpectRefused({"--a", "", static_cast<bool*>(nullptr)}, "--a: null as its field, allowed");
+  ExpectRefused({"--a", "", static_cast<std::string*>(nullptr)}, "--a: null as its field, allowed");
+}
+
+TEST(OwnOptions, RejectsAFieldThatHoldsNoPath) {
+  for (const auto kind :
+       {Option::Kind::kInputFile, Option::Kind::kInputTensor, Option::Kind::kOutputTensor})
+    ExpectRefused({"--a", "", &number, kind}, "--a: a field that holds no text, allowed");
+}
+
+TEST(OwnOptions, ARepeatedRunWritesNoOutputThatHasAPathOfItsOwn) {
+  const std::string report = ::testing::TempDir() + "own_options.json";
+  const std::vector<std::string> run = {"run", "--workload", "paths"};
+  std::ofstream(kIn) << "x";
+  std::vector<std::string> recorded = run;
+  recorded.insert(recorded.end(), {"--json", report});
+  EXPECT_EQ(RunCommandLine(recorded), 0);
+  EXPECT_TRUE(std::filesystem::remove(kOut));
+  EXPECT_EQ(RunCommandLine({"rerun", report}), 0);
+  EXPECT_FALSE(std::filesystem::exists(kOut));
+
+  std::ofstream(kIn) << "y";
+  EXPECT_THAT(([&] {
+                RunCommandLine({"rerun", report});
+              }),
+              ThrowsMessage<SimError>(HasSubstr(kIn + ": changed")));
+}
+
+TEST(OwnOptions, TimingLeavesOutAnOutputThatHasAPathOfItsOwn) {
+  std::ofstream(kIn) << "x";
+  std::filesystem::remove(kOut);
+  EXPECT_EQ(RunCommandLine({"run", "--workload", "paths", "--fidelity", "timing"}), 0);
+  EXPECT_FALSE(std::filesystem::exists(kOut));
+  EXPECT_THAT(([] {
+                RunCommandLine({"run", "--workload", "paths", "--fidelity", "timing", "--z", kOut});
+              }),
+              ThrowsMessage<SimError>(HasSubstr("timing has no tensor data")));
+}
+
 TEST(OwnOptions, RejectsAnOutputThatIsNone) {
   const std::string file = ::testing::TempDir() + "own_options.npy";
   EXPECT_THAT(
@@ -106,6 +261,7 @@ TEST(OwnOptions, RejectsAnOutputThatIsNone) {
       ThrowsMessage<SimError>(
           AllOf(HasSubstr("--z: the workload has no output z"), HasSubstr("allowed y"))));
   EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(runs, 0);
   path.clear();  // the field keeps what the command line gave
   EXPECT_EQ(RunCommandLine({"run", "--workload", "output"}), 0);
 }

@@ -43,6 +43,13 @@ when core0 3 > 2
      4 core0 vector memset dst=sbuf[0:1]+0x0 float32[1,1] value=1
 """
 
+# Core 1 never comes to the barrier.
+WAITING = """bwmm replay 1
+tensor n int32 [1,1] at 0x80 unwritten
+     0 core0 gpsimd core_barrier data=hbm+0x80 int32[1:1,1]
+     0 core1 vector memset dst=sbuf[0:1]+0x0 float32[1,1] value=1
+"""
+
 
 class Replay(unittest.TestCase):
     def setUp(self):
@@ -111,6 +118,18 @@ class Replay(unittest.TestCase):
     def test_rejects_what_no_way_takes_in_one_line(self):
         self.refused(self.replay(MATMUL.replace("dst=hbm+0x140", "dst=hbm+0x240")),
                      str(self.file), "instruction 5 (dma_copy) on core 0", "0x240")
+
+    def test_rejects_a_deadlock_with_a_line_for_each_that_waits(self):
+        result = self.replay(WAITING, "--fidelity", "fast")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        lines = result.stderr.splitlines()
+        self.assertRegex(lines[0], r"^bwmm: replay: \S+: .*deadlock at cycle \d+: .* work is left$")
+        self.assertEqual([" ".join(line.split()) for line in lines[1:]], [
+            "core 0 kernel has emitted all its instructions",
+            "core 0 gpsimd: instruction 0 (core_barrier, gpsimd) waits for core 1, which has not "
+            "reached core_barrier 0",
+            "0 core0 gpsimd core_barrier data=hbm+0x80 int32[1,1]",
+            "core 1 kernel has emitted all its instructions"])
 
     def test_rejects_an_unknown_instruction(self):
         self.refused(self.replay(MATMUL.replace("tensor_copy", "tensor_move")),

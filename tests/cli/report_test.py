@@ -165,11 +165,31 @@ class Report(unittest.TestCase):
         self.assertEqual(report["machine_changes"]["machine.dma.start_ns"]["value"], 1234)
         self.assertEqual([each["path"] for each in report["inputs"]], [str(path)])
 
+    def compare(self):
+        return subprocess.run([COMPARE, self.folder / "a.json", self.folder / "b.json"],
+                              capture_output=True, text=True, check=False)
+
+    def test_a_sequential_run_has_no_time_and_is_compared_by_checksum(self):
+        self.run_layer("--tokens", "8", name="a.json")
+        report, _ = self.run_layer("--tokens", "8", "--sequential", name="b.json")
+        for key in ("cycles", "seconds_modelled", "engines", "bytes", "cores"):
+            self.assertIn(key, report)
+            self.assertIsNone(report[key], key)
+        self.assertGreater(report["instructions"], 0)
+        result = self.compare()
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("b.json: sequential, without time: checksums are compared", result.stdout)
+        self.run_layer("--tokens", "8", "--sequential", name="a.json")
+        self.assertEqual(self.compare().returncode, 0)
+        self.run_layer("--tokens", "8", "--sequential", "--seed", "2", name="a.json")
+        result = self.compare()
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("checksum must be equal", result.stderr)
+
     def test_runs_of_different_clocks_are_compared_by_time(self):
         self.run_layer("--tokens", "8", name="a.json")
         self.run_layer("--tokens", "8", "--set", "machine.clock.tensor_mhz=1200", name="b.json")
-        result = subprocess.run([COMPARE, self.folder / "a.json", self.folder / "b.json"],
-                                capture_output=True, text=True, check=False)
+        result = self.compare()
         self.assertEqual(result.returncode, 1)
         self.assertIn("clocks differ, 2400 and 1200 MHz", result.stdout)
         self.assertIn("microseconds must be equal", result.stderr)

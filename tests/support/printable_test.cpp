@@ -23,6 +23,20 @@ TEST(Printable, ReplacesControlCharacters) {
   EXPECT_EQ(Printable(std::string("a\0b", 3)), "a?b");
 }
 
+TEST(PrintableLines, KeepsTheBreaksInFrontOfIndentedLines) {
+  EXPECT_EQ(PrintableLines("deadlock\n  core 0\n      memset\n  core 1"),
+            "deadlock\n  core 0\n      memset\n  core 1");
+  EXPECT_EQ(PrintableLines("a\nb\n c\n\td\n"), "a?b? c??d?");
+  EXPECT_EQ(PrintableLines("x\r\n  y\xff"), "x?\n  y" + kReplaced);
+}
+
+TEST(IsUtf8, TellsWhatPrintableReplaces) {
+  for (const std::string text : {"", "plain ~", "\xc3\xa4", "\n", "\xf0\x9f\x9a\x80"})
+    EXPECT_TRUE(IsUtf8(text)) << text;
+  for (const std::string text : {"\xff", "a\xc3", "\xc0\xaf", "\xed\xa0\x80", "ok \xe2\x82"})
+    EXPECT_FALSE(IsUtf8(text)) << text;
+}
+
 // what() is text that ends at a NUL.
 TEST(SimError, SaysAllOfAValueWithANul) {
   EXPECT_STREQ(SimError("{}: no name", std::string("a\0b", 3)).what(), "a?b: no name");
