@@ -19,7 +19,8 @@ ABSENT = """\
 | D14, D16 | figures the presets are made of: bandwidth of HBM, rate and start of DMA |
 | D15, T18, T19, K7 to K9 | of trn1, which has no preset |
 | D17 | ratios of one kernel whose structure is not published |
-| T1, T3 to T5, T16 | fp32 matmul; T5's DMA stream is D11 |
+| T3, T16 | the structure of the measured program is not published |
+| T5 | bound by its DMA stream, which is D11 |
 | T9, T13, T15 | the structure of the measured program is not published |
 | T10, T12, T14 | dma_transpose, rsqrt and double_row are absent |
 | T17 | a threshold without a described kernel |
