@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """Whether faster parts ever make a run slower: every rate and latency of the machine, one at a
-time, each variant. monotone.py build/release/bwmm [--grid small|large] [--limit PERCENT] [--only REGEX]
+time, each variant.
+
+    monotone.py build/release/bwmm [--grid small|large] [--limit PERCENT] [--only REGEX]
 
 Prints the runs that got slower, worst first, and fails when one did by more than the limit.
 """
@@ -27,12 +29,14 @@ RATES = {
     "dma.dge_instances",
 }
 LATENCIES = {
-    "compute.min_interval", "compute.access_cycles", "compute.gpsimd_fixed",
+    "compute.min_interval", "compute.vector_latency_cycles", "compute.scalar_latency_cycles",
+    "compute.access_cycles", "compute.activation_table_ns", "compute.gpsimd_fixed",
     "sync.semaphore_ns", "sync.register_load_cycles", "dma.start_ns",
     "dma.dge_ns", "dma.descriptor_bytes", "dma.swdge_fixed_cycles",
     "dma.swdge_descriptor_cycles", "hbm.latency_ns", "link.barrier_ns", "link.sendrecv_ns",
 }
-SWITCHES = {"compute.vector_perf_modes", "compute.scalar_2x"}  # on in the preset: 0 is slower
+# On in the preset: 0 is slower.
+SWITCHES = {"compute.vector_perf_modes", "compute.fp8_modes", "compute.scalar_2x"}
 # What exists, or what the hardware description fixes: tensor.min_interval and the depth of
 # quantize_mx are those of the RTL, and the number of DMA engines is the layout of a gather.
 SHAPES = {
