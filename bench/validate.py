@@ -22,7 +22,8 @@ ABSENT = """\
 | T3, T16 | the structure of the measured program is not published |
 | T5 | bound by its DMA stream, which is D11 |
 | T9, T13, T15 | the structure of the measured program is not published |
-| T10, T12, T14 | dma_transpose, rsqrt and double_row are absent |
+| T10, T12 | dma_transpose and rsqrt are absent |
+| T14 | its operands have two types, and double_row takes fp8 only |
 | T17 | a threshold without a described kernel |
 | T20, K1 to K6, K10, K11 | no shapes, or kernels that are not here |
 | T21 | throttle is not modelled |

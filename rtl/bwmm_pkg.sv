@@ -19,7 +19,8 @@ package bwmm_pkg;
   typedef enum logic [1:0] {
     PeOrdinary = 2'd0,
     PeMx = 2'd1,
-    PeTranspose = 2'd2
+    PeTranspose = 2'd2,
+    PeDoubleRow = 2'd3
   } pe_mode_e;
 
   typedef enum logic [3:0] {

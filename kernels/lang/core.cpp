@@ -77,9 +77,11 @@ RotatingTile Core::RotatingPsum(const std::string& name, int count, DType dtype,
 void Core::nc_matmul(const View& dst, const View& stationary, const View& moving, Matmul options) {
   if (stationary.dtype() == DType::kFp32 && moving.dtype() == DType::kFp32)
     return MultiplyFp32(dst, stationary, moving, options);
-  sink_.Emit(Engine::kTensor, isa::LoadStationary{.stationary = stationary});
+  const PeMode mode = options.double_row ? PeMode::kDoubleRow : PeMode::kOrdinary;
+  sink_.Emit(Engine::kTensor, isa::LoadStationary{.mode = mode, .stationary = stationary});
   sink_.Emit(Engine::kTensor,
-             isa::MultiplyMoving{.dst = dst, .moving = moving, .accumulate = options.accumulate});
+             isa::MultiplyMoving{
+                 .mode = mode, .dst = dst, .moving = moving, .accumulate = options.accumulate});
 }
 
 // The small products first; each stationary part meets both parts of the moving operand.

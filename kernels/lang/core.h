@@ -80,6 +80,7 @@ struct Scalar {
 
 struct Matmul {
   bool accumulate = false;
+  bool double_row = false;  // of fp8 [K, 2, M] and [K, 2, N]: a contraction of 2 K
 };
 
 struct Dma {

@@ -31,6 +31,9 @@ void RequireType(std::string_view command, std::uint32_t id, PeMode mode, DType 
     case PeMode::kMx:
       fits = IsX4(dtype);
       break;
+    case PeMode::kDoubleRow:
+      fits = dtype == DType::kFp8E4M3Fn || dtype == DType::kFp8E4M3 || dtype == DType::kFp8E5M2;
+      break;
     case PeMode::kTranspose:
       break;
   }

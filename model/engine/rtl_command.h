@@ -19,6 +19,8 @@ constexpr std::uint8_t RtlModeOf(PeMode mode) {
       return 1;
     case PeMode::kTranspose:
       return 2;
+    case PeMode::kDoubleRow:
+      return 3;
   }
   return 0;
 }

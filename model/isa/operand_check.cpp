@@ -161,6 +161,16 @@ void OperandCheck::PeType(const Operand& operand, std::optional<PePart> part) co
           "float32 is multiplied in parts, high or low, and no other type is", operand);
 }
 
+void OperandCheck::DoubleRow(const Operand& operand) const {
+  if (limits_.generation < 3)
+    Refuse(fmt::format("double_row needs generation 3 (trn2), this machine is generation {}",
+                       limits_.generation));
+  Require(operand.rank >= 2 && operand.dims[0].size == 2,
+          "the outermost free dimension of a double_row operand must be 2", operand);
+  PeType(operand, std::nullopt);
+  Require(SizeOf(operand.dtype) == 1, "double_row operands must be fp8", operand);
+}
+
 void OperandCheck::Scale(const Operand& scale, const Operand& data) const {
   Require(scale.memory == Memory::kSbuf, "a scale must be in SBUF", scale);
   const ScaleGroup* group = FindScaleGroup(data.dtype, scale.dtype);

@@ -47,6 +47,8 @@ class OperandCheck {
   void SameShape(const Operand& source, const Operand& dst) const;
   // A scalar operand: one value per partition, or one for all.
   void PerPartition(const Operand& scalar, const Operand& dst) const;
+  // Checks [K, 2, C] fp8 operands of double_row mode.
+  void DoubleRow(const Operand& operand) const;
   void PeType(const Operand& operand, std::optional<PePart> part) const;
   // The scale of x4 words `data`: quadrant layout, one byte per word of a row.
   void Scale(const Operand& scale, const Operand& data) const;

@@ -41,9 +41,9 @@ class Validator : public OperandCheck {
     Require(i.stationary.memory == Memory::kSbuf, "stationary must be in SBUF", i.stationary);
     Ranked(i.stationary);
     Place(i.stationary);
-    Require(i.stationary.free_size() <= limits().psum_partitions,
-            fmt::format("stationary free size must be at most {}", limits().psum_partitions),
-            i.stationary);
+    const std::int64_t widest = RowsInOne(i.mode) * limits().psum_partitions;
+    Require(i.stationary.free_size() <= widest,
+            fmt::format("stationary free size must be at most {}", widest), i.stationary);
     if (i.mode == PeMode::kMx) {
       Require(i.stationary.partitions % kQuadrantPartitions == 0,
               "MX partitions must be a multiple of 32", i.stationary);
@@ -53,6 +53,8 @@ class Validator : public OperandCheck {
       PeScale(*i.scale, i.stationary);
     } else if (i.mode == PeMode::kOrdinary) {
       PeType(i.stationary, i.part);
+    } else if (i.mode == PeMode::kDoubleRow) {
+      DoubleRow(i.stationary);
     }
   }
 
@@ -75,8 +77,11 @@ class Validator : public OperandCheck {
     Require(i.moving.memory == Memory::kSbuf, "moving must be in SBUF", i.moving);
     Ranked(i.moving);
     Place(i.moving);
-    Require(i.moving.free_size() == i.dst.free_size(),
-            fmt::format("moving free size must equal dst's, {}", i.dst.free_size()), i.moving);
+    const std::int64_t elements = RowsInOne(i.mode) * i.dst.free_size();
+    Require(i.moving.free_size() == elements,
+            fmt::format("moving free size must be {}, {} of dst's elements", elements,
+                        i.mode == PeMode::kDoubleRow ? "twice the number" : "the number"),
+            i.moving);
     Require(
         i.dst.dtype == DType::kFp32 || (i.dst.dtype == DType::kBf16 && limits().generation >= 4),
         limits().generation >= 4 ? "dst must be float32 or bfloat16" : "dst must be float32",
@@ -84,6 +89,8 @@ class Validator : public OperandCheck {
     if (i.mode == PeMode::kMx) {
       Require(IsX4(i.moving.dtype), "MX operands must be x4 types", i.moving);
       PeScale(*i.scale, i.moving);
+    } else if (i.mode == PeMode::kDoubleRow) {
+      DoubleRow(i.moving);
     } else {
       PeType(i.moving, i.part);
     }

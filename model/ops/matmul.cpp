@@ -75,4 +75,19 @@ void Matmul(PeFormat w_format, const std::uint32_t* w, PeFormat x_format, const 
   }
 }
 
+void MatmulDoubleRow(DType w_type, const std::uint32_t* w, DType x_type, const std::uint32_t* x,
+                     int k, int m, int n, float* out) {
+  const auto split = [k](const std::uint32_t* pairs, int columns) {
+    std::vector<std::uint32_t> rows;
+    for (int i = 0; i < k; ++i) {
+      for (const int shift : {0, 8}) {
+        for (int c = 0; c < columns; ++c)
+          rows.push_back(pairs[static_cast<std::ptrdiff_t>(i) * columns + c] >> shift & 0xff);
+      }
+    }
+    return rows;
+  };
+  Matmul(w_type, split(w, m).data(), x_type, split(x, n).data(), 2 * k, m, n, out);
+}
+
 }  // namespace bwmm::ops

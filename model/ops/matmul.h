@@ -16,4 +16,9 @@ namespace bwmm::ops {
 void Matmul(PeFormat w_format, const std::uint32_t* w /*[k][m]*/, PeFormat x_format,
             const std::uint32_t* x /*[k][n]*/, int k, int m, int n, float* out /*[n][m]*/);
 
+// double_row mode: an entry of w and x is two fp8 elements, the first lowest. A PE row multiplies
+// the first and then the second.
+void MatmulDoubleRow(DType w_type, const std::uint32_t* w /*[k][m]*/, DType x_type,
+                     const std::uint32_t* x /*[k][n]*/, int k, int m, int n, float* out /*[n][m]*/);
+
 }  // namespace bwmm::ops

@@ -109,10 +109,10 @@ void TensorUnit::Push(const isa::LoadStationary& instruction, std::uint32_t id) 
   command.dtype = instruction.stationary.dtype;
   command.part = instruction.part;
   command.rows = static_cast<int>(instruction.stationary.partitions);
-  command.cols = static_cast<int>(instruction.stationary.free_size());
+  command.cols = static_cast<int>(instruction.stationary.free_size() / RowsInOne(instruction.mode));
   if (!memory_.control_only) {
-    ops::PeOperand operand =
-        ops::GatherPeOperand(instruction.stationary, instruction.scale, memory_.sbuf);
+    ops::PeOperand operand = ops::GatherPeOperand(instruction.stationary, instruction.scale,
+                                                  memory_.sbuf, instruction.mode);
     command.data = std::move(operand.data);
     command.scales = std::move(operand.scales);
   }
@@ -132,12 +132,12 @@ void TensorUnit::Push(const isa::MultiplyMoving& instruction, std::uint32_t id) 
   command.accumulate = instruction.accumulate;
   stats_.moving_rows += command.n;
   if (instruction.mode != PeMode::kTranspose) {
-    const int lanes = instruction.mode == PeMode::kMx ? 4 : 1;
+    const int lanes = instruction.mode == PeMode::kMx ? 4 : RowsInOne(instruction.mode);
     stats_.multiply_adds +=
         static_cast<std::uint64_t>(command.rows) * command.n * lanes * instruction.dst.partitions;
     if (!memory_.control_only) {
-      ops::PeOperand operand =
-          ops::GatherPeOperand(instruction.moving, instruction.scale, memory_.sbuf);
+      ops::PeOperand operand = ops::GatherPeOperand(instruction.moving, instruction.scale,
+                                                    memory_.sbuf, instruction.mode);
       command.data = std::move(operand.data);
       command.scales = std::move(operand.scales);
     }

@@ -83,6 +83,19 @@ Column BigAndSmall(DType dtype, int rows, std::uint32_t small, bool alternating)
 
 }  // namespace
 
+PeCorners PeCorners::Paired() const {
+  PeCorners paired = *this;
+  paired.rows = rows / 2;
+  for (auto* columns : {&paired.w, &paired.x}) {
+    for (Column& column : *columns) {
+      for (int k = 0; k < paired.rows; ++k)
+        column[k] = column[2 * k] | column[2 * k + 1] << 8;
+      column.resize(paired.rows);
+    }
+  }
+  return paired;
+}
+
 std::vector<std::uint32_t> PeCorners::Interleave(
     const std::vector<std::vector<std::uint32_t>>& columns) {
   return InterleaveColumns(columns);

@@ -24,6 +24,9 @@ struct PeCorners {
   std::vector<std::vector<std::uint8_t>> x_scale = {};
   std::optional<PePart> w_part = std::nullopt, x_part = std::nullopt;  // fp32 only
 
+  // Rows 2 k and 2 k + 1 as the two elements of row k, for double_row mode; of fp8 columns.
+  PeCorners Paired() const;
+
   // The engine's layout: [rows][count].
   static std::vector<std::uint32_t> Interleave(
       const std::vector<std::vector<std::uint32_t>>& columns);

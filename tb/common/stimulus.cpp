@@ -101,6 +101,19 @@ DType Stimulus::MxType() {
   return kTypes[Between(0, 2)];
 }
 
+DType Stimulus::Fp8Type() {
+  constexpr DType kTypes[] = {DType::kFp8E4M3Fn, DType::kFp8E4M3, DType::kFp8E5M2};
+  return kTypes[Between(0, 2)];
+}
+
+std::vector<std::uint32_t> Stimulus::Pairs(DType dtype, int count) {
+  std::vector<std::uint32_t> pairs = Elements(dtype, count);
+  const std::vector<std::uint32_t> second = Elements(dtype, count);
+  for (int i = 0; i < count; ++i)
+    pairs[i] |= second[i] << 8;
+  return pairs;
+}
+
 engine::LoadCommand Stimulus::Load(std::uint32_t id, PeMode mode,
                                    const engine::TensorEngineConfig& config) {
   constexpr DType kTransposed[] = {DType::kFp32, DType::kBf16, DType::kUint8};
@@ -119,6 +132,9 @@ engine::LoadCommand Stimulus::Load(std::uint32_t id, PeMode mode,
     if (load.dtype == DType::kFp32)
       load.part = Part();
     load.data = Elements(load.dtype, load.rows * load.cols);
+  } else if (mode == PeMode::kDoubleRow) {
+    load.dtype = Fp8Type();
+    load.data = Pairs(load.dtype, load.rows * load.cols);
   } else {
     load.dtype = kTransposed[Between(0, 2)];
     load.data.resize(std::size_t{1} * load.rows * load.cols);
@@ -147,7 +163,10 @@ engine::MoveCommand Stimulus::Move(std::uint32_t id, const engine::LoadCommand& 
       move.part = Part();
     move.psum_dtype = OneIn(3) ? DType::kBf16 : DType::kFp32;
     move.accumulate = !OneIn(3);
-    move.data = Elements(move.dtype, move.rows * move.n);
+    if (load.mode == PeMode::kDoubleRow)
+      move.dtype = Fp8Type();
+    move.data = load.mode == PeMode::kDoubleRow ? Pairs(move.dtype, move.rows * move.n)
+                                                : Elements(move.dtype, move.rows * move.n);
     if (load.mode == PeMode::kMx)
       move.scales = Scales(move.rows / 8 * move.n);
   }

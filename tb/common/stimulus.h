@@ -33,6 +33,9 @@ class Stimulus {
   PePart Part();
   DType OrdinaryType();  // but fp32
   DType MxType();
+  DType Fp8Type();
+  // Words of two elements.
+  std::vector<std::uint32_t> Pairs(DType dtype, int count);
 
   engine::LoadCommand Load(std::uint32_t id, PeMode mode, const engine::TensorEngineConfig& config);
   // Fits `load`; at most `max_n` rows.

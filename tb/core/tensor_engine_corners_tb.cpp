@@ -62,6 +62,23 @@ TEST(TensorEngineCorners, OrdinaryColumnsRoundOncePerRow) {
   EXPECT_GT(checked, 10000);
 }
 
+TEST(TensorEngineCorners, DoubleRowsRoundTwicePerRow) {
+  const auto engine = MakeRtlTensorEngine({});
+  int checked = 0;
+  for (const tb::PeCorners& columns : tb::OrdinaryCorners()) {
+    if (SizeOf(columns.w_type) != 1 || SizeOf(columns.x_type) != 1)
+      continue;
+    const auto rows = RunOnRtl(*engine, PeMode::kDoubleRow, columns.Paired());
+    for (std::size_t r = 0; r < columns.x.size(); ++r) {
+      for (std::size_t c = 0; c < columns.w.size(); ++c, ++checked)
+        ASSERT_EQ(rows[r][c],
+                  tb::OrdinaryColumn(columns.w_type, columns.w[c], columns.x_type, columns.x[r]))
+            << columns.name << " column " << c << " row " << r;
+    }
+  }
+  EXPECT_GT(checked, 3000);
+}
+
 TEST(TensorEngineCorners, MxColumnsSumGroupsExactly) {
   const auto engine = MakeRtlTensorEngine({});
   int checked = 0;

@@ -80,6 +80,21 @@ TEST_F(ProgramCheckTest, RejectsAnotherMode) {
   ExpectRefused([&] { Transpose(32, 64); }, "mode must be ordinary");
 }
 
+TEST_F(ProgramCheckTest, CountsTheColumnsOfADoubleRowOnce) {
+  Operand pairs = Dense(Memory::kSbuf, DType::kFp8E5M2, 64, 64);
+  pairs.rank = 2;
+  pairs.dims[0] = {.size = 2, .stride = 32};
+  pairs.dims[1] = {.size = 32, .stride = 1};
+  Add(LoadStationary{.mode = PeMode::kDoubleRow, .stationary = pairs});
+  const auto move = [&](std::int64_t m) {
+    Add(MultiplyMoving{.mode = PeMode::kDoubleRow,
+                       .dst = Dense(Memory::kPsum, DType::kFp32, m, 32),
+                       .moving = pairs});
+  };
+  EXPECT_NO_THROW(move(32));
+  ExpectRefused([&] { move(64); }, "dst must have 32 partitions");
+}
+
 TEST_F(ProgramCheckTest, RejectsFloat32BesideAnotherType) {
   const auto load = [&](DType dtype, std::optional<PePart> part) {
     Add(LoadStationary{.stationary = Dense(Memory::kSbuf, dtype, 64, 32), .part = part});

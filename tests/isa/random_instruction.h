@@ -66,7 +66,7 @@ class RandomInstruction {
     return Pick(2) == 0 ? std::nullopt : std::optional(Operand());
   }
   isa::AluOp Alu() { return static_cast<isa::AluOp>(Pick(6)); }
-  PeMode Mode() { return static_cast<PeMode>(Pick(3)); }
+  PeMode Mode() { return static_cast<PeMode>(Pick(4)); }
   isa::OutOfBounds Oob() { return static_cast<isa::OutOfBounds>(Pick(2)); }
   std::optional<isa::VectorOffset> Rows() {
     if (Pick(2) == 0)

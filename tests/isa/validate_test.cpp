@@ -173,6 +173,26 @@ TEST(Validate, RejectsBadMultiplies) {
       MultiplyMx(), [](auto&) {}, {"generation 4", "generation 3"}, kGen3);
 }
 
+TEST(Validate, RejectsBadDoubleRows) {
+  const LoadStationary load{.mode = PeMode::kDoubleRow,
+                            .stationary = Sbuf(DType::kFp8E5M2, 128, {2, 128})};
+  ExpectRefused(load, [](auto& i) { i.stationary.dims[1].size = 129; }, {"at most 256", "129"});
+  ExpectRefused(load, [](auto& i) { i.stationary.dims[0].size = 1; }, {"outermost free dimension"});
+  ExpectRefused(load, [](auto& i) { i.stationary = Sbuf(DType::kFp8E5M2, 128, {2}); },
+                {"outermost free dimension", ",2]"});
+  ExpectRefused(load, [](auto& i) { i.stationary.dtype = DType::kBf16; }, {"fp8", "bfloat16"});
+  ExpectRefused(load, [](auto&) {}, {"double_row needs generation 3", "generation 2"},
+                {.generation = 2});
+  EXPECT_EQ(Refusal(load, kGen3), "");
+  const MultiplyMoving multiply{.mode = PeMode::kDoubleRow,
+                                .dst = Psum(DType::kFp32, 128, {512}),
+                                .moving = Sbuf(DType::kFp8E4M3, 128, {2, 512})};
+  ExpectRefused(multiply, [](auto& i) { i.moving.dims[1].size = 256; },
+                {"1024, twice the number", "256"});
+  ExpectRefused(multiply, [](auto& i) { i.moving.rank = 1; }, {"1024, twice the number", "2:512"});
+  ExpectRefused(multiply, [](auto& i) { i.moving.dtype = DType::kFp16; }, {"fp8", "float16"});
+}
+
 TEST(Validate, RejectsBadQuantizes) {
   ExpectRefused(
       Quantize(), [](auto&) {}, {"generation 4", "generation 3"}, kGen3);

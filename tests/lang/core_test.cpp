@@ -167,6 +167,19 @@ TEST_F(CoreTest, AMatmulOfFloat32IsFourPassesOfParts) {
   }
 }
 
+TEST_F(CoreTest, ADoubleRowContractsTwiceThePartitions) {
+  const Tile w = nki.Sbuf("w", DType::kFp8E5M2, 128, {2, 64});
+  const Tile x = nki.Sbuf("x", DType::kFp8E5M2, 128, {2, 256});
+  const Tile acc = nki.Psum("acc", DType::kFp32, 64, {256});
+  nki.nc_matmul(acc, w, x, {.accumulate = true, .double_row = true});
+  ASSERT_EQ(sink.instructions.size(), 2u);
+  for (const isa::Instruction& instruction : sink.instructions)
+    isa::Validate(instruction, sink.limits());
+  EXPECT_EQ(sink.Get<isa::LoadStationary>(0).mode, PeMode::kDoubleRow);
+  EXPECT_EQ(sink.Get<isa::MultiplyMoving>(1).mode, PeMode::kDoubleRow);
+  EXPECT_TRUE(sink.Get<isa::MultiplyMoving>(1).accumulate);
+}
+
 TEST_F(CoreTest, AnActivationMaySumItsRows) {
   const Tile x = nki.Sbuf("x", DType::kBf16, 128, {256});
   const Tile sums = nki.Sbuf("sums", DType::kFp32, 128, {1});

@@ -90,6 +90,30 @@ TEST(Matmul, RoundsOncePerRowOnCornerColumns) {
   EXPECT_GT(numbers, 1000);
 }
 
+TEST(Matmul, MultipliesTheElementsOfADoubleRowInTurn) {
+  int numbers = 0;
+  for (const tb::PeCorners& corners : tb::OrdinaryCorners()) {
+    if (SizeOf(corners.w_type) != 1 || SizeOf(corners.x_type) != 1)
+      continue;
+    const tb::PeCorners paired = corners.Paired();
+    const int m = static_cast<int>(corners.w.size());
+    const int n = static_cast<int>(corners.x.size());
+    std::vector<float> out(std::size_t{1} * n * m);
+    MatmulDoubleRow(paired.w_type, tb::PeCorners::Interleave(paired.w).data(), paired.x_type,
+                    tb::PeCorners::Interleave(paired.x).data(), paired.rows, m, n, out.data());
+    for (int row = 0; row < n; ++row) {
+      for (int c = 0; c < m; ++c) {
+        const float value = out[std::size_t{1} * row * m + c];
+        EXPECT_EQ(std::bit_cast<std::uint32_t>(value),
+                  tb::OrdinaryColumn(corners.w_type, corners.w[c], corners.x_type, corners.x[row]))
+            << corners.name << " column " << c << " row " << row;
+        numbers += std::isfinite(value) && value != 0;
+      }
+    }
+  }
+  EXPECT_GT(numbers, 500);
+}
+
 TEST(Matmul, MatchesTheFmaChainOnRandomColumns) {
   int numbers = 0;
   for (int seed = 1; seed <= 40; ++seed) {

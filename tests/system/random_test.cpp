@@ -103,7 +103,9 @@ std::vector<std::string> ExpectedFacts() {
   all("multiply_moving mx", x4);
   all("load_stationary transpose", elements);
   all("load_stationary transpose", bytes);
-  for (const char* mode : {"ordinary", "mx"})
+  for (const char* opcode : {"load_stationary", "multiply_moving"})
+    all(fmt::format("{} double_row", opcode), {"float8_e4m3fn", "float8_e4m3", "float8_e5m2"});
+  for (const char* mode : {"ordinary", "mx", "double_row"})
     all(fmt::format("multiply_moving {} into", mode),
         {"float32", "bfloat16", "float32 accumulating", "bfloat16 accumulating"});
   all("multiply_moving transpose into", {"float32", "bfloat16", "uint16", "int32"});
