@@ -42,6 +42,7 @@ SWITCHES = {"compute.vector_perf_modes", "compute.fp8_modes", "compute.scalar_2x
 SHAPES = {
     "generation", "cores", "sbuf.partitions", "sbuf.bytes", "sbuf.reserved_bytes", "psum.banks",
     "psum.bank_bytes", "tensor.rows", "tensor.cols", "tensor.min_interval",
+    "tensor.throttle_ns",
     "quantize_mx.pipeline_cycles", "dma.engines", "hbm.capacity_mib",
 }
 

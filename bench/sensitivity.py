@@ -9,6 +9,7 @@ import tempfile
 
 # Constants without one documented value, and what is plausible for them, as docs/timing.md says.
 RANGES = {
+    "tensor.throttle_ns": (0, 3000),
     "compute.vector_latency_cycles": (100, 160),
     "compute.scalar_latency_cycles": (200, 352),
     "compute.activation_table_ns": (1000, 1500),

@@ -26,7 +26,7 @@ ABSENT = """\
 | T14 | its operands have two types, and double_row takes fp8 only |
 | T17 | a threshold without a described kernel |
 | T20, K1 to K6, K10, K11 | no shapes, or kernels that are not here |
-| T21 | throttle is not modelled |
+| T21 | a rule, not a time: `tensor.throttle_ns`, off by default |
 | V9 | an estimate, not a measurement; `compute.vector_latency_cycles` |
 """
 

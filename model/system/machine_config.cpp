@@ -59,6 +59,8 @@ const Field kFields[] = {
     {"machine.tensor.cols", [](Config& c) -> Int& { return c.tensor.cols; }, 8, 128, false},
     {"machine.tensor.min_interval", [](Config& c) -> Int& { return c.tensor.min_interval; }, 1,
      kMaxCycles},
+    {"machine.tensor.throttle_ns", [](Config& c) -> Int& { return c.tensor.throttle_ns; }, 0,
+     kMaxNs},
     {"machine.compute.min_interval", [](Config& c) -> Int& { return c.compute.min_interval; }, 1,
      kMaxCycles},
     {"machine.compute.vector_latency_cycles",

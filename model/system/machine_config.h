@@ -46,6 +46,7 @@ struct MachineConfig {
     std::int64_t rows = 0;
     std::int64_t cols = 0;
     std::int64_t min_interval = 0;  // cycles
+    std::int64_t throttle_ns = 0;   // window of the dI/dt throttle; 0: none
   } tensor;
 
   struct Compute {
