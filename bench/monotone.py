@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Whether faster parts ever make a run slower: every rate and latency of the machine, one at a
-time, each variant. monotone.py build/release/bwmm [--grid small|large] [--limit PERCENT] [--only REGEX]
+time, each variant.
+monotone.py build/release/bwmm [--grid small|large] [--limit PERCENT] [--only REGEX]
 
 Prints the runs that got slower, worst first, and fails when one did by more than the limit.
 """
@@ -80,10 +81,9 @@ def preset():
 def settings(values, factors):
     """(key, its values from slow to fast, the preset's among them)"""
     for key in sorted(RATES | LATENCIES):
-        twice = 2 if key in RATES else 0.5
-        steps = {max(1, round(values[key] * factor)) for factor in (*factors, 1, twice)}
-        if key in LATENCIES and not key.startswith(("compute", "sync.register")):
-            steps.add(0)
+        none = key in LATENCIES and not key.startswith(("compute", "sync.register"))
+        best = 2 if key in RATES else 0 if none else 0.5
+        steps = {max(not none, round(values[key] * factor)) for factor in (*factors, 1, best)}
         yield key, sorted(steps, reverse=key in LATENCIES)
     for key in sorted(SWITCHES):
         yield key, [0, 1]
