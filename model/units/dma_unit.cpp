@@ -136,11 +136,11 @@ void DmaUnit::StartPart(Engine& engine, Tick now) {
   const std::int64_t bytes = part.bytes + part.descriptors * config_.descriptor_bytes;
   engine.free_at = now + time_.FromBytes(bytes, config_.engine_mb_s);
   if (part.hbm_read > 0)
-    engine.free_at = std::max(
-        engine.free_at, MoveThroughHbm(tlm::TLM_READ_COMMAND, part.read_address, part.hbm_read));
+    engine.free_at = std::max(engine.free_at, MoveThroughHbm(*transfer.work, tlm::TLM_READ_COMMAND,
+                                                             part.read_address, part.hbm_read));
   if (part.hbm_write > 0)
-    engine.free_at = std::max(
-        engine.free_at, MoveThroughHbm(tlm::TLM_WRITE_COMMAND, part.write_address, part.hbm_write));
+    engine.free_at = std::max(engine.free_at, MoveThroughHbm(*transfer.work, tlm::TLM_WRITE_COMMAND,
+                                                             part.write_address, part.hbm_write));
   stats_.engine_ticks += engine.free_at - now;
   const TimeClass stall = ledger_.Gap(now, ObstaclesOf(transfer));
   if (transfer.work->stall == TimeClass::kBusy)
@@ -157,7 +157,8 @@ void DmaUnit::StartPart(Engine& engine, Tick now) {
 }
 
 // When HBM has moved the bytes.
-Tick DmaUnit::MoveThroughHbm(tlm::tlm_command command, std::uint64_t address, std::int64_t bytes) {
+Tick DmaUnit::MoveThroughHbm(Work& work, tlm::tlm_command command, std::uint64_t address,
+                             std::int64_t bytes) {
   tlm::tlm_generic_payload payload;
   payload.set_command(command);
   payload.set_address(address);
@@ -166,9 +167,16 @@ Tick DmaUnit::MoveThroughHbm(tlm::tlm_command command, std::uint64_t address, st
   payload.set_data_ptr(nullptr);
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   hbm_socket->b_transport(payload, delay);
-  if (!payload.is_response_ok())
-    throw SimError("dma: {} bytes at HBM address {:#x}, beyond the stack's capacity", bytes,
-                   address);
+  if (!payload.is_response_ok()) {
+    // Completed, the access is refused in the executor's words. Without checkers and data nobody
+    // looks at it.
+    retire->Complete(work);
+    const isa::Instruction& instruction = work.instruction;
+    throw SimError(
+        "instruction {} ({}) on core {}: {} bytes at HBM address {:#x}, beyond the stack's "
+        "capacity",
+        instruction.id, isa::OpcodeOf(instruction), instruction.core, bytes, address);
+  }
   return EvenUp(EvenPhase() + delay.value());
 }
 

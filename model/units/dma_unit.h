@@ -96,7 +96,8 @@ class DmaUnit final : public sc_core::sc_module,
   void Arrive(Transfer& transfer, Tick now);
   void StartPart(Engine& engine, Tick now);
   void TellStarted(Transfer& transfer);
-  Tick MoveThroughHbm(tlm::tlm_command command, std::uint64_t address, std::int64_t bytes);
+  Tick MoveThroughHbm(Work& work, tlm::tlm_command command, std::uint64_t address,
+                      std::int64_t bytes);
   void ScheduleArrival(Transfer& transfer, Tick at);
   void ScheduleEnd(Transfer& transfer);
   void FinishDue();

@@ -313,7 +313,9 @@ TEST_F(DmaUnitTest, MeetsThePeerBeforeItMovesASendRecv) {
 TEST_F(DmaUnitTest, RejectsAddressesBeyondTheStack) {
   Build();
   Ready(0, isa::DmaCopy{.dst = Block(), .src = InHbm(65536)});
-  EXPECT_EQ(ErrorOfRun(), "dma: 512 bytes at HBM address 0x10000, beyond the stack's capacity");
+  EXPECT_EQ(ErrorOfRun(),
+            "instruction 0 (dma_copy) on core 0: 512 bytes at HBM address 0x10000, beyond the "
+            "stack's capacity");
 }
 
 }  // namespace
