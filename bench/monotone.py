@@ -83,7 +83,7 @@ def settings(values, factors):
     for key in sorted(RATES | LATENCIES):
         none = key in LATENCIES and not key.startswith(("compute", "sync.register"))
         best = 2 if key in RATES else 0 if none else 0.5
-        steps = {max(not none, round(values[key] * factor)) for factor in (*factors, 1, best)}
+        steps = {max(0 if none else 1, round(values[key] * factor)) for factor in (*factors, 1, best)}
         yield key, sorted(steps, reverse=key in LATENCIES)
     for key in sorted(SWITCHES):
         yield key, [0, 1]
