@@ -81,9 +81,10 @@ def preset():
 def settings(values, factors):
     """(key, its values from slow to fast, the preset's among them)"""
     for key in sorted(RATES | LATENCIES):
-        none = key in LATENCIES and not key.startswith(("compute", "sync.register"))
-        best = 2 if key in RATES else 0 if none else 0.5
-        steps = {max(0 if none else 1, round(values[key] * factor)) for factor in (*factors, 1, best)}
+        vanishes = key in LATENCIES and not key.startswith(("compute", "sync.register"))
+        least = 0 if vanishes else 1
+        best = 2 if key in RATES else 0 if vanishes else 0.5
+        steps = {max(least, round(values[key] * factor)) for factor in (*factors, 1, best)}
         yield key, sorted(steps, reverse=key in LATENCIES)
     for key in sorted(SWITCHES):
         yield key, [0, 1]
