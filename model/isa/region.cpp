@@ -1,6 +1,7 @@
 #include "model/isa/region.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 
@@ -17,7 +18,7 @@ struct Runs {
   std::int64_t run = 0;
 
   explicit Runs(const Region& region)
-      : repeats(std::span(region.repeats).first(region.rank)),
+      : repeats(region.repeats),
         run(region.dense() ? static_cast<std::int64_t>(region.end - region.begin) : region.run) {}
 
   bool dense() const { return repeats.empty(); }
@@ -71,7 +72,7 @@ bool Share(const Runs& a, const Runs& b, std::int64_t ahead) {
 Region RegionOf(const Operand& operand) {
   Region region{.memory = operand.memory, .begin = operand.offset};
   region.run = SizeOf(operand.dtype);
-  std::array<Repeat, Region::kMaxRank> dims{};
+  std::array<Repeat, Operand::kMaxRank + 1> dims{};
   int rank = 0;
   // By stride, the narrowest first.
   const auto add = [&](std::int64_t count, std::int64_t stride) {
@@ -93,20 +94,19 @@ Region RegionOf(const Operand& operand) {
   // What leaves no gap joins the run (the same bytes again, too), what goes on in
   // the same stride its neighbour.
   for (const Repeat& dim : std::span(dims).first(rank)) {
-    Repeat* inner = region.rank > 0 ? &region.repeats[region.rank - 1] : nullptr;
+    Repeat* inner = region.dense() ? nullptr : &region.repeats.back();
     if (inner == nullptr && dim.stride <= region.run)
       region.run += (dim.count - 1) * dim.stride;
     else if (inner != nullptr && dim.stride % inner->stride == 0 &&
              dim.stride <= inner->count * inner->stride)
       inner->count += (dim.count - 1) * (dim.stride / inner->stride);
     else
-      region.repeats[region.rank++] = dim;
+      region.repeats.push_back(dim);
   }
-  std::reverse(region.repeats.begin(), region.repeats.begin() + region.rank);
-  std::int64_t span = region.run;
-  for (const Repeat& repeat : std::span(region.repeats).first(region.rank))
-    span += (repeat.count - 1) * repeat.stride;
-  region.end = region.begin + span;
+  std::reverse(region.repeats.begin(), region.repeats.end());
+  region.end = region.begin + region.run;
+  for (const Repeat& repeat : region.repeats)
+    region.end += (repeat.count - 1) * repeat.stride;
   if (region.dense())
     region.run = 0;
   return region;
@@ -124,8 +124,7 @@ bool Covers(const Region& a, const Region& b) {
     return false;
   if (a.dense())
     return true;
-  return a.begin == b.begin && a.end == b.end && a.rank == b.rank && a.run == b.run &&
-         a.repeats == b.repeats;
+  return a.begin == b.begin && a.end == b.end && a.run == b.run && a.repeats == b.repeats;
 }
 
 }  // namespace bwmm::isa

@@ -8,15 +8,14 @@
 // arithmetic on starts, strides and counts, and no walk over runs.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <vector>
 
 #include "model/isa/operand.h"
 
 namespace bwmm::isa {
 
 struct Region {
-  static constexpr int kMaxRank = Operand::kMaxRank + 1;  // free dimensions and HBM's rows
   struct Repeat {
     std::int64_t count = 0;
     std::int64_t stride = 0;  // bytes
@@ -32,11 +31,10 @@ struct Region {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   // No repeats: all bytes of the box. Else runs of `run` bytes, the widest stride first.
-  int rank = 0;
   std::int64_t run = 0;
-  std::array<Repeat, kMaxRank> repeats{};
+  std::vector<Repeat> repeats = {};
 
-  bool dense() const { return rank == 0; }
+  bool dense() const { return repeats.empty(); }
 
   friend bool operator==(const Region&, const Region&) = default;
 };

@@ -50,7 +50,7 @@ TEST(Access, AnyNumberOfRunsIsExact) {
 TEST(Access, RepeatedRunsCountOnce) {
   Operand operand{.memory = Memory::kSbuf, .dtype = DType::kUint8, .rank = 3};
   operand.dims = {{{20, 0}, {2, 100}, {3, 1}}};
-  EXPECT_EQ(RegionOf(operand).rank, 1);
+  EXPECT_EQ(RegionOf(operand).repeats.size(), 1u);
   EXPECT_EQ(BytesOf(RegionOf(operand)), BytePlaces(operand));
 }
 

@@ -12,12 +12,12 @@ namespace bwmm::test {
 inline std::set<std::int64_t> BytesOf(const isa::Region& region) {
   std::vector<std::int64_t> starts = {static_cast<std::int64_t>(region.begin)};
   std::int64_t run = static_cast<std::int64_t>(region.end - region.begin);
-  for (int i = 0; i < region.rank; ++i) {
+  for (const isa::Region::Repeat& repeat : region.repeats) {
     run = region.run;
     std::vector<std::int64_t> further;
     for (const std::int64_t start : starts) {
-      for (std::int64_t n = 0; n < region.repeats[i].count; ++n)
-        further.push_back(start + n * region.repeats[i].stride);
+      for (std::int64_t n = 0; n < repeat.count; ++n)
+        further.push_back(start + n * repeat.stride);
     }
     starts = further;
   }

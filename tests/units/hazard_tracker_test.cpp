@@ -61,10 +61,9 @@ isa::Access RandomAccess(std::mt19937& random, isa::Memory memory, bool write) {
       return std::uniform_int_distribution<std::int64_t>(low, high)(random);
     };
     region.begin = pick(0, 15);
-    region.rank = 2;
     region.run = pick(1, 2);
-    region.repeats[0] = {.count = pick(1, 3), .stride = pick(8, 10)};
-    region.repeats[1] = {.count = 2, .stride = pick(3, 4)};
+    region.repeats = {{.count = pick(1, 3), .stride = pick(8, 10)},
+                      {.count = 2, .stride = pick(3, 4)}};
     region.end = region.begin + region.run + region.repeats[1].stride +
                  (region.repeats[0].count - 1) * region.repeats[0].stride;
     return {.region = region, .write = write};
