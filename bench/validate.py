@@ -15,8 +15,8 @@ TITLES = {"dma": "DMA", "tensor": "TensorEngine", "vector_scalar": "Vector and S
 ABSENT = """\
 | points | not run, because |
 |---|---|
-| D1, D2, D4 to D7 | a record has no time of a DMA's first and last byte; D8, D9 are sums |
-| D14, D16 | figures the presets are made of: bandwidth of HBM, rate and start of DMA |
+| D5 | a DMA with static addresses that GpSimd triggers is not told from one that Sync triggers |
+| D14, D16 | figures the presets are made of: bandwidth of HBM, rate and fixed cost of DMA |
 | D15, T18, T19, K7 to K9 | of trn1, which has no preset |
 | D17 | ratios of one kernel whose structure is not published |
 | T1, T3 to T5, T16 | fp32 matmul; T5's DMA stream is D11 |
@@ -45,7 +45,9 @@ def page(points):
     yield ("Written by `bench/validate.py` from runs of `bench/validation` at `timing`, one core; "
            "not edited by hand.\nA is a vendor's profile or benchmark, B a third "
            "party's, C a threshold or a figure read off a plot.\nNo kernel is tuned to a "
-           "point; `dma.descriptor_bytes` was chosen with the DMA guide's curve in view, as D10's "
+           "point. Chosen: a constant was fitted to the point, so that it says nothing more: "
+           "`dma.skew_ns` to D4,\n`dma.start_ns` to D6 and `dma.completion_ns` to D7. "
+           "`dma.descriptor_bytes` was chosen with the DMA guide's curve in view, as D10's "
            "plot may show it.\n"
            "S1 is the Neuron DMA overview, S2 the Neuron kernel optimization tutorial, S6 "
            "nki-autotune's kernel library.\n")
