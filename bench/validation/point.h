@@ -74,5 +74,6 @@ std::vector<Point> DmaPoints();
 std::vector<Point> TensorPoints();
 std::vector<Point> VectorScalarPoints();
 std::vector<Point> KernelPoints();
+std::vector<Point> Fp32KernelPoints();
 
 }  // namespace bwmm::validation

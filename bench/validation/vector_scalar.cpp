@@ -60,6 +60,36 @@ double Exp() {
       .Duration(Unit::kScalar);
 }
 
+constexpr double kScalarGhz = 1.2;
+
+// One element, each instruction on the result of the one before.
+double DependentChainCycles() {
+  Stage stage("trn2");
+  return kScalarGhz * NsEach(stage, 32, [](int count) {
+           return [count](lang::Core& nki) {
+             const lang::Tile x = nki.Sbuf("x", DType::kFp32, 128, {1});
+             for (int i = 0; i < count; ++i)
+               nki.activation(x, Activation::kExp, x);
+           };
+         });
+}
+
+// Two functions in turn against one of them.
+double TableLoad() {
+  Stage stage("trn2");
+  const auto each = [&stage](Activation other) {
+    return NsEach(stage, 32, [other](int count) {
+      return [count, other](lang::Core& nki) {
+        const lang::Tile in = nki.Sbuf("in", DType::kBf16, 128, {128});
+        const auto out = nki.RotatingSbuf("out", 4, DType::kBf16, 128, {128});
+        for (int i = 0; i < count; ++i)
+          nki.activation(out[i], i % 2 == 0 ? Activation::kExp : other, in);
+      };
+    });
+  };
+  return each(Activation::kSilu) - each(Activation::kExp);
+}
+
 }  // namespace
 
 std::vector<Point> VectorScalarPoints() {
@@ -75,6 +105,12 @@ std::vector<Point> VectorScalarPoints() {
        "S2 v5", Role::kChecks, false, "32 more instructions in a stream", AddInStream},
       {"V6", "vector_scalar", "trn2", "activation exp [128,128] bf16", "ns", 400, 'C', "S1",
        Role::kChecks, false, one, Exp},
+      {"V7", "vector_scalar", "trn2", "load of an activation table", "ns", 1280, 'C', "S1",
+       Role::kChosen, false, "another function in front of every activation of a stream",
+       TableLoad},
+      {"V8", "vector_scalar", "trn2", "dependent chain of activations [128,1] (of NeuronCore-v2)",
+       "ScalarE cycles", 264, 'A', "S3", Role::kChosen, false, "32 more instructions in a chain",
+       DependentChainCycles},
   };
 }
 

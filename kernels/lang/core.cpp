@@ -75,9 +75,26 @@ RotatingTile Core::RotatingPsum(const std::string& name, int count, DType dtype,
 }
 
 void Core::nc_matmul(const View& dst, const View& stationary, const View& moving, Matmul options) {
+  if (stationary.dtype() == DType::kFp32 && moving.dtype() == DType::kFp32)
+    return MultiplyFp32(dst, stationary, moving, options);
   sink_.Emit(Engine::kTensor, isa::LoadStationary{.stationary = stationary});
   sink_.Emit(Engine::kTensor,
              isa::MultiplyMoving{.dst = dst, .moving = moving, .accumulate = options.accumulate});
+}
+
+// The small products first; each stationary part meets both parts of the moving operand.
+void Core::MultiplyFp32(const View& dst, const View& stationary, const View& moving,
+                        Matmul options) {
+  for (const PePart own : {PePart::kLow, PePart::kHigh}) {
+    sink_.Emit(Engine::kTensor, isa::LoadStationary{.stationary = stationary, .part = own});
+    for (const PePart other : {PePart::kLow, PePart::kHigh}) {
+      sink_.Emit(
+          Engine::kTensor,
+          isa::MultiplyMoving{
+              .dst = dst, .moving = moving, .accumulate = options.accumulate, .part = other});
+      options.accumulate = true;
+    }
+  }
 }
 
 void Core::nc_matmul_mx(const View& dst, const View& stationary, const View& stationary_scale,

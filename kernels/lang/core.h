@@ -115,7 +115,7 @@ class Core {
   }
 
   // TensorEngine
-  // dst [M, N] = stationary [K, M]^T moving [K, N]
+  // dst [M, N] = stationary [K, M]^T moving [K, N]; of two fp32 operands four passes
   void nc_matmul(const View& dst, const View& stationary, const View& moving, Matmul options);
   void nc_matmul_mx(const View& dst, const View& stationary, const View& stationary_scale,
                     const View& moving, const View& moving_scale, Matmul options);
@@ -162,6 +162,7 @@ class Core {
   std::int32_t register_load(const View& src);
 
  private:
+  void MultiplyFp32(const View& dst, const View& stationary, const View& moving, Matmul options);
   Tile Make(Allocator& allocator, isa::Memory memory, const std::string& name, DType dtype,
             int partitions, std::initializer_list<std::int64_t> dims);
   RotatingTile Rotating(Allocator& allocator, isa::Memory memory, const std::string& name,

@@ -42,6 +42,7 @@ struct LoadCommand {
   int cols = 0;                // M
   std::vector<std::uint32_t> data;   // [rows][cols], raw bits in the low end of each word
   std::vector<std::uint8_t> scales;  // MX: [scale groups][cols], E8M0
+  std::optional<PePart> part;        // of fp32 elements, in ordinary mode
 };
 
 // Streams the moving operand [rows, n] and writes n PSUM rows of `cols` words, where `cols` is M of
@@ -60,6 +61,7 @@ struct MoveCommand {
   bool accumulate = false;           // transpose never accumulates
   std::vector<std::uint32_t> data;   // [rows][n]
   std::vector<std::uint8_t> scales;  // MX: [scale groups][n], E8M0
+  std::optional<PePart> part;        // of fp32 elements, in ordinary mode
 };
 
 enum class EventKind : std::uint8_t {

@@ -7,7 +7,7 @@
 namespace bwmm {
 
 enum class PeMode : std::uint8_t {
-  kOrdinary,   // bf16, fp16 and fp8 elements, one fused multiply-add per row
+  kOrdinary,   // bf16, fp16, fp8 and parts of fp32 elements, one fused multiply-add per row
   kMx,         // x4 words with E8M0 scales, one exact group sum per 8 rows
   kTranspose,  // moves bits; the moving operand is an identity the engine makes itself
 };
@@ -23,6 +23,17 @@ constexpr std::string_view NameOf(PeMode mode) {
       return "transpose";
   }
   return "?";
+}
+
+// Half of an fp32 element's significand: what one of the four passes of an fp32 matmul multiplies.
+enum class PePart : std::uint8_t {
+  kHigh,  // the upper 12 bits of 24
+  kLow,   // the lower 12, with the element's sign
+};
+inline constexpr int kPeParts = 2;
+
+constexpr std::string_view NameOf(PePart part) {
+  return part == PePart::kHigh ? "high" : "low";
 }
 
 }  // namespace bwmm

@@ -37,6 +37,8 @@ class PairCheck {
               move.dst);
       return;
     }
+    Require(move.part.has_value() == stationary_.part.has_value(),
+            "float32 is multiplied with float32 only", move.moving);
     Require(move.moving.partitions == loaded.partitions,
             fmt::format("moving must have {} partitions, those of the stationary operand",
                         loaded.partitions),

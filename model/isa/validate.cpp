@@ -37,6 +37,7 @@ class Validator : public OperandCheck {
   }
   void operator()(const LoadStationary& i) const {
     RequireMx(i.mode, i.scale.has_value());
+    RequireWhole(i.mode, i.part.has_value());
     Require(i.stationary.memory == Memory::kSbuf, "stationary must be in SBUF", i.stationary);
     Ranked(i.stationary);
     Place(i.stationary);
@@ -51,12 +52,13 @@ class Validator : public OperandCheck {
       Require(IsX4(i.stationary.dtype), "MX operands must be x4 types", i.stationary);
       PeScale(*i.scale, i.stationary);
     } else if (i.mode == PeMode::kOrdinary) {
-      PeType(i.stationary);
+      PeType(i.stationary, i.part);
     }
   }
 
   void operator()(const MultiplyMoving& i) const {
     RequireMx(i.mode, i.scale.has_value());
+    RequireWhole(i.mode, i.part.has_value());
     Require(i.dst.memory == Memory::kPsum, "dst must be in PSUM", i.dst);
     Require(i.dst.partition == 0 && i.dst.contiguous_run() == i.dst.free_size(),
             "dst must be dense and start at partition 0", i.dst);
@@ -83,7 +85,7 @@ class Validator : public OperandCheck {
       Require(IsX4(i.moving.dtype), "MX operands must be x4 types", i.moving);
       PeScale(*i.scale, i.moving);
     } else {
-      PeType(i.moving);
+      PeType(i.moving, i.part);
     }
   }
 

@@ -284,8 +284,8 @@ void Core::Multiply(const isa::MultiplyMoving& op) {
              stationary_data_.scales.data(), op.moving.dtype, moving.data.data(),
              moving.scales.data(), k, m, moving.columns, out.data());
   } else {
-    Matmul(stationary_.stationary.dtype, stationary_data_.data.data(), op.moving.dtype,
-           moving.data.data(), k, m, moving.columns, out.data());
+    Matmul({stationary_.stationary.dtype, stationary_.part}, stationary_data_.data.data(),
+           {op.moving.dtype, op.part}, moving.data.data(), k, m, moving.columns, out.data());
   }
   psum_.Write(address, op.dst.dtype, op.accumulate, out.data(), moving.columns, m);
 }

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <vector>
 
-#include "model/ops/pe_decode.h"
-
 namespace bwmm::ops {
 namespace {
 
@@ -34,12 +32,12 @@ bool AllZero(const float* values, int count) {
 
 }  // namespace
 
-void Matmul(DType w_type, const std::uint32_t* w, DType x_type, const std::uint32_t* x, int k,
-            int m, int n, float* out) {
+void Matmul(PeFormat w_format, const std::uint32_t* w, PeFormat x_format, const std::uint32_t* x,
+            int k, int m, int n, float* out) {
   const int stride = (m + kTileColumns - 1) / kTileColumns * kTileColumns;
   std::vector<float> w_values(static_cast<std::size_t>(k) * stride);
-  const ElementDecoder decode_w(w_type);
-  const ElementDecoder decode_x(x_type);
+  const ElementDecoder decode_w(w_format);
+  const ElementDecoder decode_x(x_format);
   bool w_finite = true;
   for (int i = 0; i < k; ++i) {
     for (int c = 0; c < m; ++c) {

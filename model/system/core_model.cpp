@@ -13,9 +13,12 @@ using units::Unit;
 
 units::CostTable CostsOf(const MachineConfig& c) {
   return {.min_interval = c.compute.min_interval,
+          .vector_latency_cycles = c.compute.vector_latency_cycles,
+          .scalar_latency_cycles = c.compute.scalar_latency_cycles,
           .access_cycles = c.compute.access_cycles,
           .gpsimd_fixed = c.compute.gpsimd_fixed,
           .vector_perf_modes = c.compute.vector_perf_modes != 0,
+          .fp8_modes = c.compute.fp8_modes != 0,
           .scalar_2x = c.compute.scalar_2x != 0,
           .quantize_pipeline_cycles = c.quantize_mx.pipeline_cycles,
           .register_load_cycles = c.sync.register_load_cycles,
@@ -28,6 +31,8 @@ InOrderEngine::Config EngineConfig(Unit unit, std::int64_t mhz, const SharedMode
   return {.unit = unit,
           .clock = shared.time.ClockOf(mhz),
           .costs = CostsOf(c),
+          .activation_table =
+              unit == Unit::kScalar ? shared.time.FromNs(c.compute.activation_table_ns) : 0,
           .hbm_register_load =
               shared.time.FromNs(c.dma.start_ns + c.hbm.latency_ns + c.dma.completion_ns)};
 }

@@ -49,11 +49,16 @@ struct MachineConfig {
   } tensor;
 
   struct Compute {
-    std::int64_t min_interval = 0;   // cycles an instruction occupies its engine at least
-    std::int64_t access_cycles = 0;  // from the last element taken to the result visible
-    std::int64_t gpsimd_fixed = 0;   // cycles in front of iota
+    std::int64_t min_interval = 0;  // cycles an instruction occupies its engine at least
+    // From the last element taken to the result visible; access_cycles: GpSimd and Sync.
+    std::int64_t vector_latency_cycles = 0;
+    std::int64_t scalar_latency_cycles = 0;
+    std::int64_t access_cycles = 0;
+    std::int64_t gpsimd_fixed = 0;  // cycles in front of iota
     std::int64_t vector_perf_modes = 0;
+    std::int64_t fp8_modes = 0;
     std::int64_t scalar_2x = 0;
+    std::int64_t activation_table_ns = 0;  // another function on the ScalarEngine
   } compute;
 
   struct QuantizeMx {

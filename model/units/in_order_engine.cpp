@@ -17,6 +17,8 @@ InOrderEngine::InOrderEngine(sc_core::sc_module_name name, const Config& config,
 }
 
 void InOrderEngine::Accept(Work& work) {
+  if (queue_.empty())
+    head_at_ = Now();
   queue_.push_back(&work);
 }
 
@@ -29,7 +31,17 @@ Tick InOrderEngine::StartTime(const Work& work) const {
   const Tick open = work.OpenAt(Gate::kStart);
   if (open == kNever || free_at_ == kNever)
     return kNever;
-  return config_.clock.EdgeAtOrAfter(std::max(open, free_at_));
+  Tick ready = std::max(open, free_at_);
+  if (LoadsTable(work))
+    ready = std::max(ready, std::max(head_at_, free_at_) + config_.activation_table);
+  return config_.clock.EdgeAtOrAfter(ready);
+}
+
+// Which functions share a table is not documented: each has its own, and copies need none.
+bool InOrderEngine::LoadsTable(const Work& work) const {
+  const auto* activation = std::get_if<isa::ActivationOp>(&work.instruction.body);
+  return activation != nullptr && activation->function != Activation::kIdentity &&
+         activation->function != table_;
 }
 
 void InOrderEngine::Step() {
@@ -61,6 +73,9 @@ void InOrderEngine::StartDue() {
   while (!queue_.empty() && StartTime(*queue_.front()) <= Now()) {
     Work& work = *queue_.front();
     queue_.pop_front();
+    if (LoadsTable(work))
+      table_ = std::get<isa::ActivationOp>(work.instruction.body).function;
+    head_at_ = Now();
     Start(work);
   }
 }

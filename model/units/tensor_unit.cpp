@@ -107,6 +107,7 @@ void TensorUnit::Push(const isa::LoadStationary& instruction, std::uint32_t id) 
   command.id = id;
   command.mode = instruction.mode;
   command.dtype = instruction.stationary.dtype;
+  command.part = instruction.part;
   command.rows = static_cast<int>(instruction.stationary.partitions);
   command.cols = static_cast<int>(instruction.stationary.free_size());
   if (!memory_.control_only) {
@@ -123,6 +124,7 @@ void TensorUnit::Push(const isa::MultiplyMoving& instruction, std::uint32_t id) 
   command.id = id;
   command.mode = instruction.mode;
   command.dtype = instruction.moving.dtype;
+  command.part = instruction.part;
   command.rows = static_cast<int>(instruction.moving.partitions);
   command.n = static_cast<int>(instruction.dst.free_size());
   command.psum_address = ops::PsumAddressOf(instruction.dst);

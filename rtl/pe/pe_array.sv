@@ -119,7 +119,7 @@ module pe_array
         end
       end else if (load.mode == PeOrdinary) begin
         shadow0[row][column] = decode_scalar(load.fmt, word);
-        shadow_special[row] = shadow_special[row] || shadow0[row][column][23:22] != 2'd0;
+        shadow_special[row] = shadow_special[row] || shadow0[row][column][24:23] != 2'd0;
       end else begin
         shadow0[row][column] = word;
       end
@@ -141,7 +141,7 @@ module pe_array
     for (c = 0; c < Cols; c++) begin
       p[row+1][c] = fma_finite(active0[row][c], x, p[row][c]);
     end
-    if (active_special[row] || x[23:22] != 2'd0) begin
+    if (active_special[row] || x[24:23] != 2'd0) begin
       for (c = 0; c < Cols; c++) begin
         p[row+1][c] = fma_special(active0[row][c], x, p[row][c], p[row+1][c]);
       end

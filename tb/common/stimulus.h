@@ -30,7 +30,8 @@ class Stimulus {
   std::vector<std::uint32_t> Elements(DType dtype, int count);
   std::vector<std::uint8_t> Scales(int count);
 
-  DType OrdinaryType();
+  PePart Part();
+  DType OrdinaryType();  // but fp32
   DType MxType();
 
   engine::LoadCommand Load(std::uint32_t id, PeMode mode, const engine::TensorEngineConfig& config);

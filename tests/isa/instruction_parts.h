@@ -47,8 +47,10 @@ class InstructionParts {
       One(*value);
   }
 
-  void Body(const isa::LoadStationary& i) { Add(i.mode, i.stationary, i.scale); }
-  void Body(const isa::MultiplyMoving& i) { Add(i.mode, i.dst, i.moving, i.scale, i.accumulate); }
+  void Body(const isa::LoadStationary& i) { Add(i.mode, i.stationary, i.scale, i.part); }
+  void Body(const isa::MultiplyMoving& i) {
+    Add(i.mode, i.dst, i.moving, i.scale, i.accumulate, i.part);
+  }
   void Body(const isa::QuantizeMx& i) { Add(i.dst, i.dst_scale, i.src, i.rule); }
   void Body(const isa::ActivationOp& i) { Add(i.function, i.dst, i.src, i.scale, i.bias); }
   void Body(const isa::TensorTensor& i) { Add(i.op, i.dst, i.a, i.b); }

@@ -80,6 +80,23 @@ TEST_F(ProgramCheckTest, RejectsAnotherMode) {
   ExpectRefused([&] { Transpose(32, 64); }, "mode must be ordinary");
 }
 
+TEST_F(ProgramCheckTest, RejectsFloat32BesideAnotherType) {
+  const auto load = [&](DType dtype, std::optional<PePart> part) {
+    Add(LoadStationary{.stationary = Dense(Memory::kSbuf, dtype, 64, 32), .part = part});
+  };
+  const auto move = [&](DType dtype, std::optional<PePart> part) {
+    Add(MultiplyMoving{.dst = Dense(Memory::kPsum, DType::kFp32, 32, 100),
+                       .moving = Dense(Memory::kSbuf, dtype, 64, 100, 4096),
+                       .part = part});
+  };
+  load(DType::kFp32, PePart::kHigh);
+  EXPECT_NO_THROW(move(DType::kFp32, PePart::kHigh));
+  EXPECT_NO_THROW(move(DType::kFp32, PePart::kLow));
+  ExpectRefused([&] { move(DType::kBf16, std::nullopt); }, "float32 only");
+  load(DType::kBf16, std::nullopt);
+  ExpectRefused([&] { move(DType::kFp32, PePart::kLow); }, "float32 only");
+}
+
 TEST_F(ProgramCheckTest, RejectsATransposeThatDoesNotFit) {
   Load(64, 32, PeMode::kTranspose);
   ExpectRefused([&] { Transpose(32, 63); }, "dst must have 64 elements");

@@ -78,10 +78,13 @@ class RandomInstruction {
       return std::nullopt;
     return isa::ScalarOffset{Operand(), Pick(1 << 20), Pick(1 << 16) - 9, Oob()};
   }
+  std::optional<PePart> Part() {
+    return Pick(2) == 0 ? std::nullopt : std::optional(static_cast<PePart>(Pick(2)));
+  }
 
-  void Fill(isa::LoadStationary& i) { i = {Mode(), Operand(), MaybeOperand()}; }
+  void Fill(isa::LoadStationary& i) { i = {Mode(), Operand(), MaybeOperand(), Part()}; }
   void Fill(isa::MultiplyMoving& i) {
-    i = {Mode(), Operand(), Operand(), MaybeOperand(), Pick(2) == 0};
+    i = {Mode(), Operand(), Operand(), MaybeOperand(), Pick(2) == 0, Part()};
   }
   void Fill(isa::QuantizeMx& i) {
     i = {Operand(), Operand(), Operand(), static_cast<ScaleRule>(Pick(2))};

@@ -103,7 +103,10 @@ TEST(Validate, RejectsBadStationaryOperands) {
   ExpectRefused(Load(), [](auto& i) { i.stationary = Sbuf(DType::kBf16, 128, {129}); },
                 {"at most 128", "129"});
   ExpectRefused(Load(), [](auto& i) { i.stationary.dtype = DType::kFp32; },
-                {"bfloat16, float16 or fp8", "float32"});
+                {"float32 is multiplied in parts", "float32"});
+  ExpectRefused(Load(), [](auto& i) { i.part = PePart::kLow; },
+                {"float32 is multiplied in parts", "bfloat16"});
+  ExpectRefused(LoadMx(), [](auto& i) { i.part = PePart::kLow; }, {"ordinary mode, not of mx"});
   ExpectRefused(Load(), [](auto& i) { i.scale = Sbuf(DType::kE8M0, 128, {128}); }, {"scales"});
   ExpectRefused(LoadMx(), [](auto& i) { i.scale.reset(); }, {"scales"});
   ExpectRefused(LoadMx(), [](auto& i) { i.stationary.partitions = 48; },
@@ -155,6 +158,10 @@ TEST(Validate, RejectsBadMultiplies) {
   ExpectRefused(Multiply(), [](auto& i) { i.dst.partition = 32; }, {"partition 0", "psum[32:"});
   ExpectRefused(Multiply(), [](auto& i) { i.dst.dims[0].stride = 2; }, {"dense", ":2]"});
   ExpectRefused(Multiply(), [](auto& i) { i.moving.dtype = DType::kInt32; }, {"fp8", "int32"});
+  ExpectRefused(Multiply(), [](auto& i) { i.part = PePart::kHigh; },
+                {"float32 is multiplied in parts", "bfloat16"});
+  ExpectRefused(Multiply(), [](auto& i) { i.moving.dtype = DType::kFp32; },
+                {"float32 is multiplied in parts", "float32"});
   ExpectRefused(Multiply(),
                 [](auto& i) {
                   i.mode = PeMode::kTranspose;

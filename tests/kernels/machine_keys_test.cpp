@@ -64,6 +64,19 @@ Outcome RunTwoTriggers(const MachineConfig& machine) {
   return {.cycles = result.cycles, .instructions = result.instructions};
 }
 
+// Copies of fp8, longer than any interval.
+Outcome RunFp8Copies(const MachineConfig& machine) {
+  ops::Hbm hbm;
+  const RunResult result = RunMachine(machine, Fidelity::kTiming, hbm, [](isa::Sink& sink) {
+    lang::Core nki(sink);
+    const lang::Tile from = nki.Sbuf("from", DType::kFp8E5M2, 8, {512});
+    const lang::Tile to = nki.Sbuf("to", DType::kBf16, 8, {512});
+    nki.memset(from, 0.0f);
+    nki.tensor_copy(to, from);
+  });
+  return {.cycles = result.cycles, .instructions = result.instructions};
+}
+
 std::vector<Outcome> Outcomes(const MachineConfig& machine) {
   Layer block = LayerOf(MoECTEImplementation::shard_on_block);
   block.hidden = 1536;
@@ -73,7 +86,7 @@ std::vector<Outcome> Outcomes(const MachineConfig& machine) {
   const std::function<Outcome()> workloads[] = {
       [&] { return RunLayer(machine, block); },     [&] { return RunLayer(machine, dynamic); },
       [&] { return RunShortMatmuls(machine, 64); }, [&] { return RunShortMatmuls(machine, 4); },
-      [&] { return RunTwoTriggers(machine); },
+      [&] { return RunTwoTriggers(machine); },      [&] { return RunFp8Copies(machine); },
   };
   std::vector<Outcome> outcomes;
   for (const auto& run : workloads) {

@@ -145,6 +145,28 @@ TEST_F(CoreTest, AMatmulIsALoadAndAMultiply) {
   EXPECT_EQ(sink.Get<isa::MultiplyMoving>(3).mode, PeMode::kTranspose);
 }
 
+TEST_F(CoreTest, AMatmulOfFloat32IsFourPassesOfParts) {
+  const Tile w = nki.Sbuf("w", DType::kFp32, 128, {64});
+  const Tile x = nki.Sbuf("x", DType::kFp32, 128, {256});
+  const Tile acc = nki.Psum("acc", DType::kFp32, 64, {256});
+  for (const bool accumulate : {false, true}) {
+    sink.instructions.clear();
+    nki.nc_matmul(acc, w, x, {.accumulate = accumulate});
+    ASSERT_EQ(sink.instructions.size(), 6u);
+    for (const int load : {0, 3}) {
+      const PePart own = load == 0 ? PePart::kLow : PePart::kHigh;
+      EXPECT_EQ(sink.Get<isa::LoadStationary>(load).part, own);
+      EXPECT_EQ(sink.Get<isa::MultiplyMoving>(load + 1).part, PePart::kLow);
+      EXPECT_EQ(sink.Get<isa::MultiplyMoving>(load + 2).part, PePart::kHigh);
+    }
+    EXPECT_EQ(sink.Get<isa::MultiplyMoving>(1).accumulate, accumulate);
+    for (const int later : {2, 4, 5})
+      EXPECT_TRUE(sink.Get<isa::MultiplyMoving>(later).accumulate);
+    for (const isa::Instruction& instruction : sink.instructions)
+      isa::Validate(instruction, sink.limits());
+  }
+}
+
 TEST_F(CoreTest, AMax8IsTheVectorEngines) {
   const Tile scores = nki.Sbuf("scores", DType::kFp32, 128, {256});
   const Tile top = nki.Sbuf("top", DType::kFp32, 128, {8});

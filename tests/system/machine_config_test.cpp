@@ -25,8 +25,8 @@ TEST(MachineConfig, HasBothPresets) {
 
 TEST(MachineConfig, SetsEveryFigureInEveryPreset) {
   // Nothing is left at the zero of an untouched member unless the preset says so.
-  const std::vector<std::string> may_be_zero = {"machine.sbuf.reserved_bytes",
-                                                "machine.compute.scalar_2x"};
+  const std::vector<std::string> may_be_zero = {
+      "machine.sbuf.reserved_bytes", "machine.compute.fp8_modes", "machine.compute.scalar_2x"};
   for (const std::string& name : PresetNames()) {
     for (const Setting& setting : SettingsOf(LoadMachine(name))) {
       EXPECT_GE(setting.value, setting.min) << name << " " << setting.key;

@@ -62,14 +62,21 @@ class RandomMatmul {
   void Ordinary() {
     const std::int64_t k = c_.dice.Of({1, 7, 32, 33, 64, 100, 128});
     const std::int64_t m = c_.dice.Of({1, 2, 16, 31, 64, 100, 128});
+    const bool fp32 = c_.dice.OneIn(4);
+    const auto type = [&] { return fp32 ? DType::kFp32 : PeType(); };
+    const auto part = [&] {
+      return fp32 ? std::optional(c_.dice.OneIn(2) ? PePart::kHigh : PePart::kLow) : std::nullopt;
+    };
     c_.Emit(Engine::kTensor,
-            isa::LoadStationary{.stationary = AtLeastOneDim(c_.Sbuf(PeType(), k, m, Use::kRead))});
+            isa::LoadStationary{.stationary = AtLeastOneDim(c_.Sbuf(type(), k, m, Use::kRead)),
+                                .part = part()});
     for (std::int64_t i = c_.dice.Below(4); i > 0; --i) {
       const std::int64_t n = Moving();
       c_.Emit(Engine::kTensor,
               isa::MultiplyMoving{.dst = Dst(m, n),
-                                  .moving = AtLeastOneDim(MovingTile(PeType(), k, n)),
-                                  .accumulate = c_.dice.OneIn(2)});
+                                  .moving = AtLeastOneDim(MovingTile(type(), k, n)),
+                                  .accumulate = c_.dice.OneIn(2),
+                                  .part = part()});
     }
   }
 

@@ -94,6 +94,10 @@ std::vector<std::string> ExpectedFacts() {
 
   all("load_stationary ordinary", pe);
   all("multiply_moving ordinary", pe);
+  all("load_stationary ordinary", {"float32"});
+  all("multiply_moving ordinary", {"float32"});
+  for (const char* opcode : {"load_stationary", "multiply_moving"})
+    all(fmt::format("{} part", opcode), {"high", "low"});
   all("load_stationary mx", x4);
   all("multiply_moving mx", x4);
   all("load_stationary transpose", elements);

@@ -117,7 +117,7 @@ TEST(DmaTiming, LetsIndependentCopiesOvertakeAWaitingOne) {
       },
       hbm);
   // memset 16384 vector cycles, then one DMA: the other chain hides behind it.
-  const double memset_ns = (16384 + 60) / 1.2;
+  const double memset_ns = (16384 + 144) / 1.2;
   EXPECT_NEAR(static_cast<double>(cycles),
               FromNs(memset_ns + 30 + 600 + 400 + 8.0 * (256 + 64) / 33 + 100 + 170), 6);
 }
@@ -154,8 +154,8 @@ TEST(EngineTiming, PipelinesIndependentInstructionsAndDelaysDependentOnes) {
         hbm);
   };
   // VectorEngine cycles are two TensorEngine cycles each.
-  EXPECT_EQ(run(false), 2u * (10 * 64 + 60));
-  EXPECT_EQ(run(true), 2u * (10 * (64 + 60)));
+  EXPECT_EQ(run(false), 2u * (10 * 64 + 144));
+  EXPECT_EQ(run(true), 2u * (10 * (64 + 144)));
 }
 
 TEST(EngineTiming, AddsTheSemaphoreBetweenEngines) {
@@ -169,7 +169,7 @@ TEST(EngineTiming, AddsTheSemaphoreBetweenEngines) {
       },
       hbm);
   // 30 ns are 72 TensorEngine cycles.
-  EXPECT_EQ(cycles, 2u * (64 + 60) + 72 + 2u * (64 + 60));
+  EXPECT_EQ(cycles, 2u * (64 + 144) + 72 + 2u * (64 + 200));
 }
 
 // A stream of matmuls on resident operands, PSUM banks in turn.
