@@ -17,7 +17,7 @@ ABSENT = """\
 |---|---|
 | D5 | a DMA with static addresses that GpSimd triggers is not told from one that Sync triggers |
 | D14, D16 | figures the presets are made of: bandwidth of HBM, rate and fixed cost of DMA |
-| D15, T18, T19, K7 to K9 | of trn1, which has no preset |
+| T18, T19, K7 to K9 | of trn1; the structure of the measured programs is not published |
 | D17 | ratios of one kernel whose structure is not published |
 | T3, T16 | the structure of the measured program is not published |
 | T5 | bound by its DMA stream, which is D11 |

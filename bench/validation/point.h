@@ -75,5 +75,6 @@ std::vector<Point> TensorPoints();
 std::vector<Point> VectorScalarPoints();
 std::vector<Point> KernelPoints();
 std::vector<Point> Fp32KernelPoints();
+std::vector<Point> Trn1Points();
 
 }  // namespace bwmm::validation

@@ -60,20 +60,6 @@ double Exp() {
       .Duration(Unit::kScalar);
 }
 
-constexpr double kScalarGhz = 1.2;
-
-// One element, each instruction on the result of the one before.
-double DependentChainCycles() {
-  Stage stage("trn2");
-  return kScalarGhz * NsEach(stage, 32, [](int count) {
-           return [count](lang::Core& nki) {
-             const lang::Tile x = nki.Sbuf("x", DType::kFp32, 128, {1});
-             for (int i = 0; i < count; ++i)
-               nki.activation(x, Activation::kExp, x);
-           };
-         });
-}
-
 // Two functions in turn against one of them.
 double TableLoad() {
   Stage stage("trn2");
@@ -108,9 +94,6 @@ std::vector<Point> VectorScalarPoints() {
       {"V7", "vector_scalar", "trn2", "load of an activation table", "ns", 1280, 'C', "S1",
        Role::kChosen, false, "another function in front of every activation of a stream",
        TableLoad},
-      {"V8", "vector_scalar", "trn2", "dependent chain of activations [128,1] (of NeuronCore-v2)",
-       "ScalarE cycles", 264, 'A', "S3", Role::kChosen, false, "32 more instructions in a chain",
-       DependentChainCycles},
   };
 }
 

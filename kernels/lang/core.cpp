@@ -162,10 +162,12 @@ void Core::memset(const View& dst, float value, Engine engine) {
 }
 
 void Core::activation(const View& dst, Activation function, const View& src, float scale,
-                      const View* bias) {
+                      const View* bias, const View* reduce_res) {
   isa::ActivationOp op{.function = function, .dst = dst, .src = src, .scale = scale};
   if (bias != nullptr)
     op.bias = bias->operand();
+  if (reduce_res != nullptr)
+    op.reduce_res = reduce_res->operand();
   sink_.Emit(Engine::kScalar, op);
 }
 

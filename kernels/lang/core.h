@@ -142,9 +142,9 @@ class Core {
     sink_.Emit(Engine::kVector, isa::Max8{.dst = dst, .src = src});
   }
 
-  // ScalarEngine: dst = function(src * scale + bias)
+  // ScalarEngine: dst = function(src * scale + bias); reduce_res [P, 1] = the sums of its rows
   void activation(const View& dst, Activation function, const View& src, float scale = 1.0f,
-                  const View* bias = nullptr);
+                  const View* bias = nullptr, const View* reduce_res = nullptr);
 
   // GpSimd: dst[p, f] = base + p * partition_step + f * free_step
   void iota(const View& dst, std::int32_t base, std::int32_t partition_step,

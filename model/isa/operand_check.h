@@ -17,6 +17,7 @@ class OperandCheck {
   OperandCheck(const Instruction& instruction, const Limits& limits)
       : instruction_(instruction), limits_(limits) {}
 
+  Engine engine() const { return instruction_.engine; }
   [[noreturn]] void Refuse(const std::string& why) const;
   void Require(bool holds, std::string_view rule, const Operand& operand) const;
   // Integer arithmetic is exact, so its constants are whole numbers of int32.

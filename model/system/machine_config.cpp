@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <system_error>
@@ -35,7 +36,7 @@ constexpr Int kMaxMbS = 100'000'000;
 
 using Config = MachineConfig;
 const Field kFields[] = {
-    {"machine.generation", [](Config& c) -> Int& { return c.generation; }, 3, 4, false},
+    {"machine.generation", [](Config& c) -> Int& { return c.generation; }, 2, 4, false},
     {"machine.cores", [](Config& c) -> Int& { return c.cores; }, 1, kMostCores, false},
     {"machine.clock.tensor_mhz", [](Config& c) -> Int& { return c.clock.tensor_mhz; }, 100,
      kMaxMhz},
@@ -156,6 +157,38 @@ toml::table ParseToml(std::string_view text, const std::string& where) {
   }
 }
 
+// The preset that `table` starts from, on its own base. One without a base sets every figure.
+void ApplyBase(MachineConfig& config, const toml::table& table, const std::string& where) {
+  const auto base = table["base"].value<std::string>();
+  if (!base)
+    return;
+  for (const auto& [name, text] : MachinePresetTexts()) {
+    if (name != *base)
+      continue;
+    const toml::table preset = ParseToml(text, *base);
+    ApplyBase(config, preset, *base);
+    ApplyTable(config, preset, "", *base);
+    return;
+  }
+  throw SimError("{}: base {}, allowed {}", where, *base, KnownPresets());
+}
+
+// `base`: where it starts when it does not say so.
+MachineConfig FromToml(std::string_view toml, const std::string& where,
+                       std::optional<std::string_view> base) {
+  toml::table table = ParseToml(toml, where);
+  if (table.contains("base") && !table["base"].is_string())
+    throw SimError("{}: base is not a text, allowed {}", where, KnownPresets());
+  if (base && !table.contains("base"))
+    table.insert("base", *base);
+  MachineConfig config;
+  ApplyBase(config, table, where);
+  ApplyTable(config, table, "", where);
+  config.name = where;
+  ValidateMachine(config);
+  return config;
+}
+
 }  // namespace
 
 void ValidateMachine(const MachineConfig& config) {
@@ -188,30 +221,13 @@ std::vector<std::string> PresetNames() {
 }
 
 MachineConfig ParseMachine(std::string_view toml, const std::string& where) {
-  const toml::table table = ParseToml(toml, where);
-  if (table.contains("base") && !table["base"].is_string())
-    throw SimError("{}: base is not a text, allowed {}", where, KnownPresets());
-  const std::string base = table["base"].value_or(std::string("trn3"));
-  MachineConfig config;
-  bool found = false;
-  for (const auto& [name, text] : MachinePresetTexts()) {
-    if (name == base) {
-      ApplyTable(config, ParseToml(text, base), "", base);
-      found = true;
-    }
-  }
-  if (!found)
-    throw SimError("{}: base {}, allowed {}", where, base, KnownPresets());
-  ApplyTable(config, table, "", where);
-  config.name = where;
-  ValidateMachine(config);
-  return config;
+  return FromToml(toml, where, "trn3");
 }
 
 MachineConfig LoadMachine(const std::string& name_or_toml_path) {
   for (const auto& [name, text] : MachinePresetTexts()) {
     if (name == name_or_toml_path)
-      return ParseMachine(text, name_or_toml_path);
+      return FromToml(text, name_or_toml_path, {});
   }
   // A pipe would be waited for.
   std::error_code error;

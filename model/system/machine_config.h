@@ -1,10 +1,10 @@
 // Every figure of the machine that can be changed, and where it comes from.
 //
-//   preset (trn3, trn2)  -->  user's TOML file  -->  key=value settings  -->  MachineConfig
+//   preset (trn3, trn2, trn1)  -->  user's TOML file  -->  key=value settings  -->  MachineConfig
 //
 // A preset is the TOML text of model/presets/, embedded in the binary; the source of each figure is
 // a comment there. A user's file names only what it changes and starts from `base = "trn3"` (the
-// default) or "trn2". Keys read "machine.dma.start_ns".
+// default), "trn2" or "trn1". Keys read "machine.dma.start_ns".
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ inline constexpr int kMostCores = 8;  // NeuronCores of a Trainium2 or Trainium3
 
 struct MachineConfig {
   std::string name;
-  std::int64_t generation = 0;  // 3: Trainium2, 4: Trainium3
+  std::int64_t generation = 0;  // 2: Trainium, 3: Trainium2, 4: Trainium3
   std::int64_t cores = 0;
 
   struct Clock {

@@ -2,7 +2,7 @@
 // model/presets/trn3.toml; ISA226 is the nki.isa reference of release 2.26.1.
 //
 //   instruction          occupancy                                                     source
-//   activation           max(MIN, N)                                                   ISA226
+//   activation           max(MIN, N); MIN more when it reduces                         ISA226
 //   tensor_scalar        max(MIN, N / mode)                                            ISA226, T2
 //   tensor_copy          max(MIN, N / mode)                                            ISA226, T3
 //   tensor_tensor        max(MIN, N): an operand in PSUM, or all narrow;
@@ -81,7 +81,10 @@ struct Occupancy {
 
   std::int64_t AtLeast(std::int64_t cycles) const { return std::max(t.min_interval, cycles); }
 
-  std::int64_t operator()(const isa::ActivationOp& i) const { return AtLeast(i.src.free_size()); }
+  std::int64_t operator()(const isa::ActivationOp& i) const {
+    // The sums are read out by a second instruction of the shortest length.
+    return AtLeast(i.src.free_size()) + (i.reduce_res ? t.min_interval : 0);
+  }
   std::int64_t operator()(const isa::TensorCopy& i) const {
     return AtLeast(CeilDiv(i.dst.free_size(), ModeOf(engine, i.dst, i.src, t)));
   }

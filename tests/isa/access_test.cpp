@@ -106,6 +106,8 @@ TEST(Access, EveryInstructionReadsItsSourcesAndWritesItsDestination) {
               {{1, 'w'}, {2, 'w'}, {3, 'r'}});
   ExpectRoles(ActivationOp{.dst = Tile(1), .src = Tile(2), .bias = Column(3)},
               {{1, 'w'}, {2, 'r'}, {3, 'r'}});
+  ExpectRoles(ActivationOp{.dst = Tile(1), .src = Tile(2), .reduce_res = Column(3)},
+              {{1, 'w'}, {2, 'r'}, {3, 'w'}});
   ExpectRoles(TensorTensor{.dst = Tile(1), .a = Tile(2), .b = Tile(3)},
               {{1, 'w'}, {2, 'r'}, {3, 'r'}});
   ExpectRoles(TensorScalar{.dst = Tile(1),

@@ -90,7 +90,12 @@ class RandomInstruction {
     i = {Operand(), Operand(), Operand(), static_cast<ScaleRule>(Pick(2))};
   }
   void Fill(isa::ActivationOp& i) {
-    i = {static_cast<Activation>(Pick(8)), Operand(), Operand(), Float(), MaybeOperand()};
+    i = {static_cast<Activation>(Pick(8)),
+         Operand(),
+         Operand(),
+         Float(),
+         MaybeOperand(),
+         MaybeOperand()};
   }
   void Fill(isa::TensorTensor& i) { i = {Alu(), Operand(), Operand(), Operand()}; }
   void Fill(isa::TensorScalar& i) {

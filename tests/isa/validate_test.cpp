@@ -207,6 +207,15 @@ TEST(Validate, RejectsPlacesOutsideTheMemories) {
 }
 
 TEST(Validate, RejectsElementwiseOperandsThatDoNotFit) {
+  const ActivationOp sums{.dst = Row(), .src = Row(), .reduce_res = Column()};
+  EXPECT_EQ(Refusal(sums, {}, Engine::kScalar), "");
+  EXPECT_THAT(Refusal(sums), HasSubstr("only the scalar engine"));
+  ActivationOp wide = sums;
+  wide.reduce_res->dims[0].size = 2;
+  EXPECT_THAT(Refusal(wide, {}, Engine::kScalar), HasSubstr("one element"));
+  wide = sums;
+  wide.reduce_res->partitions = 1;
+  EXPECT_THAT(Refusal(wide, {}, Engine::kScalar), HasSubstr("32"));
   const TensorTensor add{.dst = Row(), .a = Row(), .b = Row()};
   ExpectRefused(add, [](auto& i) { i.a.dims[0].size = 7; }, {"32 x 8", ",7]"});
   ExpectRefused(add, [](auto& i) { i.b.partitions = 31; }, {"32 x 8", "[0:31]"});

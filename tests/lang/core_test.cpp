@@ -167,6 +167,19 @@ TEST_F(CoreTest, AMatmulOfFloat32IsFourPassesOfParts) {
   }
 }
 
+TEST_F(CoreTest, AnActivationMaySumItsRows) {
+  const Tile x = nki.Sbuf("x", DType::kBf16, 128, {256});
+  const Tile sums = nki.Sbuf("sums", DType::kFp32, 128, {1});
+  nki.activation(x, Activation::kExp, x, 2.0f, nullptr, &sums.view());
+  nki.activation(x, Activation::kExp, x);
+  const auto& op = sink.Get<isa::ActivationOp>(0);
+  isa::Validate(sink.instructions[0], sink.limits());
+  ASSERT_TRUE(op.reduce_res);
+  EXPECT_EQ(op.reduce_res->offset, sums->operand().offset);
+  EXPECT_FALSE(op.bias);
+  EXPECT_FALSE(sink.Get<isa::ActivationOp>(1).reduce_res);
+}
+
 TEST_F(CoreTest, AMax8IsTheVectorEngines) {
   const Tile scores = nki.Sbuf("scores", DType::kFp32, 128, {256});
   const Tile top = nki.Sbuf("top", DType::kFp32, 128, {8});

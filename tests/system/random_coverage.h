@@ -108,6 +108,10 @@ class Coverage {
       Scalar(*i.bias, i.dst.partitions);
     if (!(i.scale == 1.0f))
       Say("scaled");
+    if (i.reduce_res) {
+      Say("with sums");
+      Operand("dst", *i.reduce_res);
+    }
   }
   void Body(const isa::TensorTensor& i) {
     Say(isa::NameOf(i.op));

@@ -87,8 +87,9 @@ std::vector<std::string> ExpectedFacts() {
   for (const char* opcode : {"tensor_scalar", "scalar_tensor_tensor"})
     all(opcode, {"scalar constant", "scalar per partition", "scalar for all partitions"});
   all("tensor_copy", {"on vector", "on scalar", "on gpsimd", "of bits", "converting"});
-  all("activation", {"identity", "silu", "swish", "gelu", "gelu_tanh", "relu_squared", "sigmoid",
-                     "exp", "scaled", "scalar per partition", "scalar for all partitions"});
+  all("activation",
+      {"identity", "silu", "swish", "gelu", "gelu_tanh", "relu_squared", "sigmoid", "exp", "scaled",
+       "with sums", "scalar per partition", "scalar for all partitions"});
   all("iota on", {"gpsimd"});
   all("max8", {"on vector", "of integers"});
 

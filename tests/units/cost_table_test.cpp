@@ -39,6 +39,15 @@ TEST(CostTable, CountsOneCyclePerElementOfAnActivation) {
       512);
 }
 
+TEST(CostTable, ReadsTheSumsOfAnActivationInTheMinimum) {
+  isa::ActivationOp sums{
+      .dst = Tile(kBf16, 512), .src = Tile(kFp32, 512), .reduce_res = Tile(kFp32, 1)};
+  EXPECT_EQ(Cycles(Engine::kScalar, sums), 512 + 64);
+  EXPECT_EQ(Cycles(Engine::kScalar, sums, {.min_interval = 10}), 512 + 10);
+  sums.dst = sums.src = Tile(kFp32, 3);
+  EXPECT_EQ(Cycles(Engine::kScalar, sums), 64 + 64);
+}
+
 TEST(CostTable, CopiesInThePerfModesOfTheVectorEngine) {
   const auto copy = [](Operand dst, Operand src) {
     return Cycles(Engine::kVector, isa::TensorCopy{.dst = dst, .src = src});
