@@ -15,6 +15,7 @@ RANGES = {
     "compute.activation_table_ns": (1000, 1500),
     "sync.semaphore_ns": (15, 150),
     "sync.register_load_cycles": (32, 256),
+    "dma.turn_bytes": (2048, 65536),
     "dma.descriptor_bytes": (32, 128),
     "dma.swdge_fixed_cycles": (75, 300),
     "dma.swdge_descriptor_cycles": (2, 16),

@@ -16,7 +16,10 @@ class DryRunSink final : public isa::Sink {
   int core() const override { return core_; }
   const isa::Limits& limits() const override { return limits_; }
   std::uint32_t Emit(isa::Engine engine, isa::Body body) override;
-  std::int32_t RegisterValue(std::uint32_t) override { return 0; }
+  std::int32_t RegisterValue(std::uint32_t id) override {
+    check_.ReadRegister(core_, id);
+    return 0;
+  }
   std::uint32_t count() const { return count_; }
 
  private:

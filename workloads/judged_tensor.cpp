@@ -60,10 +60,38 @@ std::vector<std::uint8_t> ScaleCodesOf(const host::HostTensor& tensor) {
   return {bytes.begin(), bytes.end()};
 }
 
+namespace {
+
+template <typename Word>
+std::vector<double> NumbersOf(const host::HostTensor& tensor) {
+  const auto words = tensor.words<Word>();
+  return {words.begin(), words.end()};
+}
+
+}  // namespace
+
 std::vector<double> ValuesOf(const host::HostTensor& tensor) {
-  if (tensor.dtype == DType::kFp32) {
-    const auto words = tensor.words<float>();
-    return {words.begin(), words.end()};
+  switch (tensor.dtype) {
+    case DType::kFp32:
+      return NumbersOf<float>(tensor);
+    case DType::kInt32:
+      return NumbersOf<std::int32_t>(tensor);
+    case DType::kUint32:
+      return NumbersOf<std::uint32_t>(tensor);
+    case DType::kInt16:
+      return NumbersOf<std::int16_t>(tensor);
+    case DType::kUint16:
+      return NumbersOf<std::uint16_t>(tensor);
+    case DType::kUint8:
+      return NumbersOf<std::uint8_t>(tensor);
+    case DType::kFp8E4M3FnX4:
+    case DType::kFp8E5M2X4:
+    case DType::kFp4E2M1FnX4:
+    case DType::kE8M0:
+      throw SimError("tensor {}: {} has no values alone, allowed a type of one number", tensor.name,
+                     NameOf(tensor.dtype));
+    default:
+      break;
   }
   return reference::Decode(ElementOf(tensor.dtype), CodesOf(tensor));
 }

@@ -24,7 +24,7 @@ reference::Element ElementOf(DType type);
 // Words of 1, 2 or 4 bytes as integers.
 std::vector<std::uint32_t> CodesOf(const host::HostTensor& tensor);
 std::vector<std::uint8_t> ScaleCodesOf(const host::HostTensor& tensor);
-// The elements of a float tensor.
+// The elements as numbers. SimError for packed words and for scales.
 std::vector<double> ValuesOf(const host::HostTensor& tensor);
 
 ErrorReport ErrorOf(const reference::Judgement& judged);

@@ -8,7 +8,6 @@
 #include "host/random.h"
 #include "host/tensor_file.h"
 #include "model/numerics/convert.h"
-#include "model/support/check.h"
 #include "model/support/sim_error.h"
 #include "workloads/checksum.h"
 
@@ -22,6 +21,15 @@ std::string ShapeText(const std::vector<std::int64_t>& shape) {
   return "[" + text + "]";
 }
 
+// Whether an element is one number, which a float rounds to. Packed words, scales and carriers are
+// not.
+bool HoldsNumbers(DType dtype) {
+  constexpr std::array kNumbers = {DType::kFp32,      DType::kBf16,    DType::kFp16,
+                                   DType::kFp8E4M3Fn, DType::kFp8E4M3, DType::kFp8E5M2,
+                                   DType::kInt32,     DType::kUint8};
+  return std::ranges::find(kNumbers, dtype) != kNumbers.end();
+}
+
 // Float files convert through fp32; x4 words and scales must match.
 host::HostTensor Converted(host::HostTensor tensor, DType dtype, const std::string& path) {
   if (tensor.dtype == dtype)
@@ -29,9 +37,9 @@ host::HostTensor Converted(host::HostTensor tensor, DType dtype, const std::stri
   constexpr std::array kFloats = {DType::kFp32,      DType::kBf16,    DType::kFp16,
                                   DType::kFp8E4M3Fn, DType::kFp8E4M3, DType::kFp8E5M2};
   const bool from_float = std::ranges::find(kFloats, tensor.dtype) != kFloats.end();
-  if (!from_float || IsX4(dtype) || dtype == DType::kE8M0)
-    throw SimError("{}: dtype {}, allowed {} or a float type to convert", path,
-                   NameOf(tensor.dtype), NameOf(dtype));
+  if (!from_float || !HoldsNumbers(dtype))
+    throw SimError("{}: dtype {}, allowed {}{}", path, NameOf(tensor.dtype), NameOf(dtype),
+                   HoldsNumbers(dtype) ? " or a float type to convert" : "");
   const int count = static_cast<int>(tensor.elements());
   std::vector<float> values(count);
   Widen(tensor.dtype, tensor.data.data(), SizeOf(tensor.dtype), count, values.data());
@@ -77,6 +85,11 @@ host::HostTensor TensorFrom(const std::string& name, const std::string& path, DT
     tensor.name = name;
     return tensor;
   }
+  if (!HoldsNumbers(dtype))
+    throw SimError(
+        "tensor {}: {} is not drawn from the seed, allowed a file, or the type of one "
+        "number",
+        name, NameOf(dtype));
   if (!setup.with_data)
     return {.name = name, .dtype = dtype, .shape = std::move(shape), .data = {}};
   auto tensor = host::HostTensor::Zeros(name, dtype, std::move(shape));
@@ -116,7 +129,8 @@ lang::HbmTensor Tensors::Input(host::HostTensor tensor) {
 }
 
 lang::HbmTensor Tensors::Control(host::HostTensor tensor) {
-  Check(tensor.dtype == DType::kInt32, "control tensors are int32");
+  if (tensor.dtype != DType::kInt32)
+    throw SimError("tensor {}: {} for control, allowed int32", tensor.name, NameOf(tensor.dtype));
   CheckNew(tensor.name);
   CheckBytes(tensor);
   ops::HbmTensor& placed = hbm_.Allocate(tensor.name, tensor.dtype, tensor.shape, false);

@@ -37,6 +37,8 @@ struct Point {
 struct Trial {
   std::uint64_t cycles = 0;
   double ns_per_cycle = 0;
+  double first_byte_ns = 0;  // the first DMA engine to start
+  double last_byte_ns = 0;   // the last one to be through
   CoreResult core;
   std::vector<InstructionRecord> records;
 

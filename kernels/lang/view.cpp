@@ -4,7 +4,6 @@
 #include <array>
 #include <limits>
 
-#include "model/support/check.h"
 #include "model/support/sim_error.h"
 
 namespace bwmm::lang {
@@ -41,7 +40,8 @@ View View::Slice(int dim, std::int64_t begin, std::int64_t count) const {
 }
 
 View View::Pick(int dim, std::int64_t index) const {
-  Check(dim >= 1, "the partition dimension is sliced, not picked");
+  if (dim < 1)
+    Refuse(fmt::format("dimension {} is not picked, allowed 1 or above", dim));
   View view = Slice(dim, index, 1);
   isa::Operand& o = view.operand_;
   for (int i = dim; i < o.rank; ++i)
@@ -120,7 +120,8 @@ View View::Repeated(std::int64_t count) const {
 View View::SplitRows(std::int64_t rows) const {
   if (operand_.memory != isa::Memory::kHbm || rows < 1 || size(0) % rows != 0)
     Refuse(fmt::format("rows do not split into groups of {}", rows));
-  Check(operand_.rank < isa::Operand::kMaxRank, "one free dimension is left");
+  if (operand_.rank == isa::Operand::kMaxRank)
+    Refuse(fmt::format("no more than {} free dimensions", isa::Operand::kMaxRank));
   View view = *this;
   isa::Operand& o = view.operand_;
   for (int i = o.rank; i > 0; --i)
@@ -136,70 +137,6 @@ isa::VectorOffset View::RowsAt(const View& index, isa::OutOfBounds oob) const {
           .rows = operand_.partitions,
           .row_stride = operand_.partition_stride,
           .oob = oob};
-}
-
-std::int64_t HbmTensor::stride(int dim) const {
-  std::int64_t stride = 1;
-  for (int i = static_cast<int>(shape.size()) - 1; i > dim; --i)
-    stride *= shape[i];
-  return stride;
-}
-
-View HbmTensor::At(std::initializer_list<std::int64_t> at) const {
-  Check(at.size() < shape.size(), "a view keeps at least one dimension");
-  isa::Operand o{.memory = isa::Memory::kHbm, .dtype = dtype, .offset = address};
-  int dim = 0;
-  for (const std::int64_t index : at) {
-    if (index < 0 || index >= shape[dim])
-      throw SimError("tensor {}: index {} of dimension {}, allowed 0..{}", name, index, dim,
-                     shape[dim] - 1);
-    o.offset += index * stride(dim) * SizeOf(dtype);
-    ++dim;
-  }
-  o.partitions = shape[dim];
-  o.partition_stride = stride(dim);
-  o.rank = static_cast<int>(shape.size()) - dim - 1;
-  Check(o.rank <= isa::Operand::kMaxRank, "at most four free dimensions");
-  for (int i = 0; i < o.rank; ++i)
-    o.dims[i] = {.size = shape[dim + 1 + i], .stride = stride(dim + 1 + i)};
-  return View(name, o);
-}
-
-View HbmTensor::Rows(std::int64_t columns) const {
-  const std::int64_t elements = shape.empty() ? 1 : shape[0] * stride(0);
-  Check(columns >= 1 && elements % columns == 0, "rows divide the tensor");
-  isa::Operand o{.memory = isa::Memory::kHbm,
-                 .dtype = dtype,
-                 .partitions = elements / columns,
-                 .partition_stride = columns,
-                 .offset = address,
-                 .rank = 1};
-  o.dims[0] = {.size = columns, .stride = 1};
-  return View(name, o);
-}
-
-View HbmTensor::Columns(std::int64_t begin, std::int64_t rows, std::int64_t columns) const {
-  Check(shape.size() == 1 && begin >= 0 && begin + rows * columns <= shape[0],
-        "a window of a vector");
-  isa::Operand o{.memory = isa::Memory::kHbm,
-                 .dtype = dtype,
-                 .partitions = rows,
-                 .partition_stride = 1,
-                 .offset = address + begin * SizeOf(dtype),
-                 .rank = 1};
-  o.dims[0] = {.size = columns, .stride = rows};
-  return View(name, o);
-}
-
-HbmTensor HbmTensor::Reshaped(std::vector<std::int64_t> new_shape) const {
-  HbmTensor tensor = *this;
-  tensor.shape = std::move(new_shape);
-  Check(tensor.shape[0] * tensor.stride(0) == shape[0] * stride(0), "a reshape keeps all elements");
-  return tensor;
-}
-
-isa::ScalarOffset HbmTensor::Offset(const View& index, isa::OutOfBounds oob) const {
-  return {.index = index, .limit = shape[0], .stride = stride(0), .oob = oob};
 }
 
 }  // namespace bwmm::lang

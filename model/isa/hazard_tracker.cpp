@@ -38,7 +38,7 @@ void HazardTracker::Add(std::uint32_t id, Unit unit, bool tensor_load,
       const Region& region = access.region;
       const Gate gate = access.index ? Gate::kStart : data_gate;
       if (region.memory == Memory::kHbm) {
-        Visit(hbm_, region.begin, region.end, {id, 1, order}, write, gate);
+        Visit(hbm_, region, {id, 1, order}, write, gate);
         continue;
       }
       auto& quadrants = region.memory == Memory::kSbuf ? sbuf_ : psum_;
@@ -50,23 +50,22 @@ void HazardTracker::Add(std::uint32_t id, Unit unit, bool tensor_load,
         const int high = std::min(region.partition_end - q * kQuadrantRows, kQuadrantRows);
         const std::uint64_t mask =
             ((std::uint64_t{1} << high) - 1) & ~((std::uint64_t{1} << low) - 1);
-        Visit(quadrants[q], region.begin, region.end, {id, static_cast<std::uint32_t>(mask), order},
-              write, gate);
+        Visit(quadrants[q], region, {id, static_cast<std::uint32_t>(mask), order}, write, gate);
       }
     }
   }
 }
 
-HazardTracker::Space::iterator HazardTracker::Cut(Space& space, std::uint64_t begin,
-                                                  std::uint64_t end) {
+HazardTracker::Intervals::iterator HazardTracker::Cut(Intervals& intervals, std::uint64_t begin,
+                                                      std::uint64_t end) {
   const auto split = [&](std::uint64_t at) {
-    auto next = space.lower_bound(at);
-    if (next != space.begin()) {
+    auto next = intervals.lower_bound(at);
+    if (next != intervals.begin()) {
       auto before = std::prev(next);
       if (before->second.end > at) {
         Interval upper = before->second;
         before->second.end = at;
-        next = space.emplace_hint(next, at, std::move(upper));
+        next = intervals.emplace_hint(next, at, std::move(upper));
       }
     }
     return next;
@@ -76,9 +75,9 @@ HazardTracker::Space::iterator HazardTracker::Cut(Space& space, std::uint64_t be
   // Fill the gaps.
   std::uint64_t at = begin;
   for (auto i = first; at < end;) {
-    if (i == space.end() || i->first > at) {
-      const std::uint64_t gap_end = i == space.end() ? end : std::min(end, i->first);
-      i = space.emplace_hint(i, at, Interval{.end = gap_end, .writers = {}, .readers = {}});
+    if (i == intervals.end() || i->first > at) {
+      const std::uint64_t gap_end = i == intervals.end() ? end : std::min(end, i->first);
+      i = intervals.emplace_hint(i, at, Interval{.end = gap_end, .writers = {}, .readers = {}});
       if (at == begin)
         first = i;
     }
@@ -88,24 +87,85 @@ HazardTracker::Space::iterator HazardTracker::Cut(Space& space, std::uint64_t be
   return first;
 }
 
-void HazardTracker::Visit(Space& space, std::uint64_t begin, std::uint64_t end,
-                          const Record& record, bool write, Gate gate) {
-  auto i = Cut(space, begin, end);
+void HazardTracker::Visit(Space& space, const Region& region, const Record& record, bool write,
+                          Gate gate) {
+  CompareGaps(space.writers, region, record, write,
+              write ? Hazard::kWriteAfterWrite : Hazard::kReadAfterWrite, gate);
+  if (write)
+    CompareGaps(space.readers, region, record, write, Hazard::kWriteAfterRead, gate);
+  if (region.dense()) {
+    VisitDense(space.dense, region.begin, region.end, record, write, gate);
+    return;
+  }
+  CompareDense(space.dense, region, record, write, gate);
   if (!write) {
-    for (; i != space.end() && i->first < end; ++i)
+    space.readers.VisitSame(region, [&](const Record& old) {
+      const bool replaced = old.order == record.order && record.order != Order::kNone &&
+                            (old.partitions & ~record.partitions) == 0;
+      return old.id >= oldest_ && !replaced;
+    });
+  }
+  (write ? space.writers : space.readers).Insert(region, record);
+}
+
+void HazardTracker::CompareGaps(RegionIndex<Record>& index, const Region& region,
+                                const Record& record, bool write, Hazard hazard, Gate gate) {
+  index.Visit(region.begin, region.end, [&](const Region& other, Record& old) {
+    if (old.id < oldest_)
+      return false;
+    if ((old.partitions & record.partitions) == 0 || !ShareBytes(region, other))
+      return true;
+    Depend(old, record, hazard, gate);
+    if (write && Covers(region, other))
+      old.partitions &= ~record.partitions;
+    return old.partitions != 0;
+  });
+}
+
+void HazardTracker::CompareDense(Intervals& intervals, const Region& region, const Record& record,
+                                 bool write, Gate gate) {
+  auto i = intervals.upper_bound(region.begin);
+  if (i != intervals.begin())
+    --i;
+  for (; i != intervals.end() && i->first < region.end; ++i) {
+    Interval& interval = i->second;
+    Drop(interval.writers);
+    Drop(interval.readers);
+    const Region whole{.begin = i->first, .end = interval.end};
+    if ((interval.writers.empty() && (!write || interval.readers.empty())) ||
+        !ShareBytes(region, whole))
+      continue;
+    for (const Record& old : interval.writers) {
+      if (old.partitions & record.partitions)
+        Depend(old, record, write ? Hazard::kWriteAfterWrite : Hazard::kReadAfterWrite, gate);
+    }
+    if (!write)
+      continue;
+    for (const Record& old : interval.readers) {
+      if (old.partitions & record.partitions)
+        Depend(old, record, Hazard::kWriteAfterRead, gate);
+    }
+  }
+}
+
+void HazardTracker::VisitDense(Intervals& intervals, std::uint64_t begin, std::uint64_t end,
+                               const Record& record, bool write, Gate gate) {
+  auto i = Cut(intervals, begin, end);
+  if (!write) {
+    for (; i != intervals.end() && i->first < end; ++i)
       Read(i->second, record, gate);
     return;
   }
   // Intervals in which nothing but this write is left become one.
-  auto merged = space.end();
-  while (i != space.end() && i->first < end) {
+  auto merged = intervals.end();
+  while (i != intervals.end() && i->first < end) {
     Write(i->second, record, gate);
     const bool alone = i->second.writers.size() == 1 && i->second.readers.empty();
-    if (alone && merged != space.end()) {
+    if (alone && merged != intervals.end()) {
       merged->second.end = i->second.end;
-      i = space.erase(i);
+      i = intervals.erase(i);
     } else {
-      merged = alone ? i : space.end();
+      merged = alone ? i : intervals.end();
       ++i;
     }
   }

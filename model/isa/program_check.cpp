@@ -62,6 +62,8 @@ class PairCheck {
 
 void ProgramCheck::Add(const Instruction& instruction) {
   Validate(instruction, limits_);
+  if (std::holds_alternative<RegisterLoad>(instruction.body))
+    register_loads_.insert(instruction.id);
   if (const auto* load = std::get_if<LoadStationary>(&instruction.body)) {
     stationary_ = *load;
   } else if (const auto* move = std::get_if<MultiplyMoving>(&instruction.body)) {
@@ -70,6 +72,12 @@ void ProgramCheck::Add(const Instruction& instruction) {
                      instruction.id, OpcodeOf(instruction), instruction.core);
     PairCheck(instruction, *stationary_).Check(*move);
   }
+}
+
+void ProgramCheck::ReadRegister(int core, std::uint32_t id) const {
+  if (!register_loads_.contains(id))
+    throw SimError("core {}: register_value of instruction {}, allowed that of a register_load",
+                   core, id);
 }
 
 }  // namespace bwmm::isa

@@ -7,7 +7,9 @@
 // same words.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <unordered_set>
 
 #include "model/isa/instruction.h"
 #include "model/isa/sink.h"
@@ -20,9 +22,12 @@ class ProgramCheck {
 
   // SimError naming instruction, core, operand, value and limit.
   void Add(const Instruction& instruction);
+  // SimError unless the instruction added under this id is a RegisterLoad.
+  void ReadRegister(int core, std::uint32_t id) const;
 
  private:
   Limits limits_;
+  std::unordered_set<std::uint32_t> register_loads_;
   std::optional<LoadStationary> stationary_;
 };
 

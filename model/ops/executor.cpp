@@ -242,6 +242,7 @@ std::uint32_t Core::Emit(isa::Engine engine, isa::Body body) {
 }
 
 std::int32_t Core::RegisterValue(std::uint32_t id) {
+  program_check_.ReadRegister(id_, id);
   executor_.RegisterRead(id_, id);
   return registers_.at(id);
 }

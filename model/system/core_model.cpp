@@ -33,7 +33,8 @@ InOrderEngine::Config EngineConfig(Unit unit, std::int64_t mhz, const SharedMode
           .costs = CostsOf(c),
           .activation_table =
               unit == Unit::kScalar ? shared.time.FromNs(c.compute.activation_table_ns) : 0,
-          .hbm_register_load = shared.time.FromNs(c.dma.start_ns + c.hbm.latency_ns)};
+          .hbm_register_load =
+              shared.time.FromNs(c.dma.start_ns + c.hbm.latency_ns + c.dma.completion_ns)};
 }
 
 units::DmaUnit::Config DmaConfig(int core, const SharedModel& shared) {
@@ -44,10 +45,15 @@ units::DmaUnit::Config DmaConfig(int core, const SharedModel& shared) {
                     .compute_percent = c.dma.compute_percent},
           .engine_mb_s = c.dma.engine_mb_s,
           .descriptor_bytes = c.dma.descriptor_bytes,
+          .queues = static_cast<int>(c.dma.queues),
+          .turn_bytes = c.dma.turn_bytes,
+          .gather_class = static_cast<int>(c.dma.gather_class),
           .dge_instances = static_cast<int>(c.dma.dge_instances),
           .dge = shared.time.FromNs(c.dma.dge_ns),
           .start = shared.time.FromNs(c.dma.start_ns),
-          .hbm_latency = shared.time.FromNs(c.hbm.latency_ns)};
+          .skew_ns = c.dma.skew_ns,
+          .hbm_latency = shared.time.FromNs(c.hbm.latency_ns),
+          .completion = shared.time.FromNs(c.dma.completion_ns)};
 }
 
 units::IssueStage::Config IssueConfig(const CoreOptions& options, const SharedModel& shared) {

@@ -74,9 +74,14 @@ struct MachineConfig {
   struct Dma {
     std::int64_t engines = 0;
     std::int64_t engine_mb_s = 0;
-    std::int64_t start_ns = 0;
-    std::int64_t dge_instances = 0;
+    std::int64_t queues = 0;         // of one engine
+    std::int64_t turn_bytes = 0;     // that an engine moves before it turns to another queue
+    std::int64_t gather_class = 0;   // of gathers and scatters; all others have class 1
+    std::int64_t dge_instances = 0;  // ScalarE's and all others'
     std::int64_t dge_ns = 0;
+    std::int64_t start_ns = 0;          // from the descriptors to the first byte
+    std::int64_t skew_ns = 0;           // from one engine of a transfer to the next
+    std::int64_t completion_ns = 0;     // from the last byte in place to the semaphore's update
     std::int64_t descriptor_bytes = 0;  // what one descriptor costs, as bytes at engine rate
     std::int64_t compute_percent = 0;   // DmaCompute rate as a share of the copy rate
     std::int64_t swdge_fixed_cycles = 0;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <systemc>
+#include <vector>
 
 #include "model/ops/execute.h"
 #include "model/units/cost_table.h"
@@ -51,8 +52,8 @@ class InOrderEngine final : public sc_core::sc_module, public WorkIf, public Mee
   struct Running {
     Work* work = nullptr;
     Tick done_at = 0;
-    bool hand_over = false;  // descriptors: the DMA unit completes the work
-    std::int64_t rows_moved = 0;
+    bool hand_over = false;       // descriptors: the DMA unit completes the work
+    std::vector<int> lanes = {};  // they move
   };
 
   void Step();

@@ -219,10 +219,8 @@ void IssueStage::Complete(Work& work) {
 }
 
 std::int32_t IssueStage::RegisterValue(std::uint32_t register_load_id) {
+  check_.ReadRegister(config_.core, register_load_id);
   const auto found = registers_.find(register_load_id);
-  if (found == registers_.end())
-    throw SimError("core {}: register_value of instruction {}, which is not a register_load",
-                   config_.core, register_load_id);
   if (hooks_.register_read)
     hooks_.register_read(register_load_id);
   waits_for_register_ = register_load_id;

@@ -86,6 +86,32 @@ class OwnKernel(unittest.TestCase):
         self.assertGreater(self.report(*options, str(fits))["cycles"], 0)
         self.refused(*options, str(fits + 128))
 
+    def configured(self, name, text, code):
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "own.cpp").touch()
+        (folder / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(own LANGUAGES CXX)\n"
+            "find_package(bwmm 0.1 REQUIRED)\n" + text, encoding="utf-8")
+        result = subprocess.run(
+            [CMAKE, "-S", folder, "-B", folder / "build", "-G", "Ninja",
+             f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCMAKE_CXX_COMPILER={COMPILER}"],
+            capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return " ".join(result.stderr.split())
+
+    def test_rejects_two_binaries_in_one_folder(self):
+        text = self.configured("two", "bwmm_add_workload(a SOURCES own.cpp)\n"
+                               "bwmm_add_workload(b SOURCES own.cpp)\n", 1)
+        self.assertIn("bwmm_add_workload(b): a makes the bwmm of this folder, allowed once", text)
+        inner = self.folder / "nested" / "inner"
+        inner.mkdir(parents=True)
+        (inner / "own.cpp").touch()
+        (inner / "CMakeLists.txt").write_text("bwmm_add_workload(b SOURCES own.cpp)\n",
+                                              encoding="utf-8")
+        self.configured("nested", "bwmm_add_workload(a SOURCES own.cpp)\n"
+                        "add_subdirectory(inner)\n", 0)
+
     def test_building_bwmm_makes_all_that_is_installed(self):
         made = {Path(line).name for line in
                 succeed("ninja", "-C", BUILD, "-t", "inputs", "bwmm").splitlines()}

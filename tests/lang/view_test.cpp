@@ -5,9 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
+#include <limits>
 
-#include "model/support/check.h"
 #include "model/support/sim_error.h"
 #include "tests/isa/address_oracle.h"
 
@@ -192,7 +193,7 @@ TEST(HbmTensor, DynamicOffsetsCountTheTensorsOwnRows) {
 }
 
 template <typename F>
-void ExpectRefused(F f, const char* name, const char* value) {
+void ExpectRefused(F f, const char* name, const std::string& value) {
   EXPECT_THAT(f, ThrowsMessage<SimError>(AllOf(HasSubstr(name), HasSubstr(value))));
 }
 
@@ -221,9 +222,42 @@ TEST(View, RejectsRangesAndShapesItDoesNotHave) {
 TEST(HbmTensor, RejectsIndicesItDoesNotHave) {
   ExpectRefused([] { kTensor.At({3}); }, "tensor w", "index 3 of dimension 0, allowed 0..2");
   ExpectRefused([] { kTensor.At({0, 0, -1}); }, "tensor w", "index -1");
-  EXPECT_THROW(kTensor.At({0, 0, 0, 0}), CheckFailure);
-  EXPECT_THROW(kTensor.At({0, 0, 0, 0, 0}), CheckFailure);
-  EXPECT_THROW(kTensor.Rows(7), CheckFailure);
+  ExpectRefused([] { kTensor.At({0, 0, 0, 0}); }, "tensor w", "view at 4 indices");
+  ExpectRefused([] { kTensor.At({0, 0, 0, 0, 0}); }, "tensor w", "view at 5 indices");
+}
+
+TEST(HbmTensor, RejectsRowsThatDoNotDivideIt) {
+  for (const std::int64_t columns : {7, 0, -1})
+    ExpectRefused([=] { kTensor.Rows(columns); }, "tensor w", fmt::format("rows of {}, ", columns));
+}
+
+TEST(HbmTensor, RejectsViewsOfATensorWithoutDimensions) {
+  const HbmTensor scalar{.name = "s", .dtype = DType::kFp32, .shape = {}, .address = 64};
+  ExpectRefused([&] { scalar.At(); }, "tensor s", "has dimensions, 0; its shape is []");
+  ExpectRefused([&] { scalar.Columns(0, 1, 1); }, "tensor s", "a window of a vector");
+  ExpectRefused([&] { scalar.Offset(View()); }, "tensor s", "at least one dimension");
+  ExpectRefused([&] { scalar.Reshaped({2}); }, "tensor s", "its 1 elements");
+  EXPECT_EQ(scalar.Reshaped({1}).At().size(0), 1);
+  EXPECT_EQ(scalar.Rows(1).size(0), 1);
+  ExpectRefused([] { kTensor.Reshaped({}); }, "tensor w", "reshaped to [], allowed");
+}
+
+TEST(HbmTensor, RejectsAWindowThatIsNotInTheVector) {
+  const HbmTensor vector{.name = "v", .dtype = DType::kFp32, .shape = {12}, .address = 64};
+  EXPECT_EQ(vector.Columns(2, 5, 2).size(0), 5);
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [begin, rows, columns] : std::vector<std::array<std::int64_t, 3>>{
+           {3, 5, 2}, {-1, 1, 1}, {0, 0, 1}, {0, 1, 0}, {13, 1, 1}, {0, kHuge, kHuge}, {0, -1, -1}})
+    ExpectRefused([=] { vector.Columns(begin, rows, columns); }, "tensor v",
+                  "a window of a vector");
+  ExpectRefused([] { kTensor.Columns(0, 1, 1); }, "tensor w", "a window of a vector");
+}
+
+TEST(HbmTensor, RejectsMoreFreeDimensionsThanAViewHas) {
+  const HbmTensor deep{.name = "d", .shape = {2, 2, 2, 2, 2, 2}};
+  ExpectRefused([&] { deep.At(); }, "tensor d", "view of 5 free dimensions, allowed up to 4");
+  ExpectRefused([&] { deep.At({0}).SplitRows(1); }, "view of d", "4 free dimensions");
+  ExpectRefused([&] { deep.At({0}).Pick(0, 1); }, "view of d", "dimension 0 is not picked");
 }
 
 }  // namespace

@@ -109,6 +109,45 @@ TEST(Refusals, OfATransposeIntoATooNarrowTile) {
       "dst must have 128 elements per partition");
 }
 
+// HBM ends at 36 GiB; what lies between the last tensor and its end is refused the same way.
+TEST(Refusals, OfAnAddressBeyondHbm) {
+  for (const std::uint64_t address : {1ull << 20, 1ull << 40}) {
+    for (const bool write : {false, true}) {
+      ExpectRefusedEverywhere(
+          [=](Tensors& t, isa::Sink& sink) {
+            if (sink.core() != 1)
+              return;
+            const Operand tile = SbufTile(kBf16, 0, 1, 64);
+            Operand beyond = Rows(t.a, 0, 1);
+            beyond.offset = address;
+            Fill(sink, tile);
+            sink.Emit(isa::Engine::kSync,
+                      isa::DmaCopy{.dst = write ? beyond : tile, .src = write ? tile : beyond});
+          },
+          fmt::format("instruction 1 (dma_copy) on core 1: hbm: access of 1 bytes at {:#x} runs "
+                      "past tensor numbers",
+                      address));
+    }
+  }
+}
+
+TEST(Refusals, OfARegisterThatNobodyLoads) {
+  for (const std::uint32_t id : {0u, 1u, 7u}) {
+    ExpectRefusedEverywhere(
+        [=](Tensors& t, isa::Sink& sink) {
+          if (sink.core() != 1)
+            return;
+          Fill(sink, SbufTile(kBf16, 0, 1, 64));
+          sink.Emit(isa::Engine::kSync,
+                    isa::DmaCopy{.dst = Rows(t.a, 0, 1), .src = SbufTile(kBf16, 0, 1, 64)});
+          sink.Emit(isa::Engine::kSync, isa::RegisterLoad{.src = Rows(t.numbers, 0, 1)});
+          sink.RegisterValue(id);
+        },
+        fmt::format("core 1: register_value of instruction {}, allowed that of a register_load",
+                    id));
+  }
+}
+
 TEST(Refusals, OfBarriersOnDifferentTensors) {
   ExpectRefusedEverywhere(
       [](Tensors& t, isa::Sink& sink) {

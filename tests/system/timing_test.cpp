@@ -35,7 +35,7 @@ double FromNs(double ns) {
   return ns * kTicksPerNs / 2;
 }
 
-TEST(DmaTiming, CostsGeneratorStartTransferAndLatency) {
+TEST(DmaTiming, CostsGeneratorStartTransferLatencyAndCompletion) {
   ops::Hbm hbm;
   const auto& x = hbm.Allocate("x", DType::kBf16, {128, 4096}, false);
   for (const std::int64_t columns : {32, 512, 2048}) {
@@ -47,27 +47,29 @@ TEST(DmaTiming, CostsGeneratorStartTransferAndLatency) {
                     isa::DmaCopy{.dst = SbufTile(DType::kBf16, 0, 128, columns), .src = src});
         },
         hbm);
-    // 16 engines, 8 partitions and 8 descriptors each.
-    const double ns = 600 + 1300 + 8.0 * (columns * 2 + 64) / 33 + 100;
+    // 16 engines, 8 partitions and 8 descriptors each; the last starts 15 steps behind the first.
+    const double ns = 600 + 400 + 15 * 24 + 8.0 * (columns * 2 + 64) / 33 + 100 + 170;
     EXPECT_NEAR(static_cast<double>(cycles), FromNs(ns), 3) << columns;
   }
 }
 
-TEST(DmaTiming, SharesTheDescriptorGenerators) {
+TEST(DmaTiming, HasADescriptorGeneratorForEachOfTwoSequencers) {
   ops::Hbm hbm;
   const auto& x = hbm.Allocate("x", DType::kBf16, {128, 64}, false);
-  const auto run = [&](int copies) {
+  const auto run = [&](int copies, isa::Engine odd) {
     return static_cast<double>(Cycles(
         [&](isa::Sink& sink) {
           for (int i = 0; i < copies; ++i)
             sink.Emit(
-                isa::Engine::kSync,
+                i % 2 == 0 ? isa::Engine::kSync : odd,
                 isa::DmaCopy{.dst = SbufTile(DType::kBf16, 128 * i, 8, 64), .src = Rows(x, 0, 8)});
         },
         hbm));
   };
-  // Two at a time: the 20th waits for nine others on its generator.
-  EXPECT_NEAR(run(20) - run(1), FromNs(9 * 600 + 8.0 * (128 + 64) / 33), 3);
+  // The 20th waits for nineteen others on Sync's; or for nine, and then for the 19th at the engine.
+  const double one = run(1, isa::Engine::kSync);
+  EXPECT_NEAR(run(20, isa::Engine::kSync) - one, FromNs(19 * 600), 3);
+  EXPECT_NEAR(run(20, isa::Engine::kScalar) - one, FromNs(9 * 600 + 8.0 * (128 + 64) / 33), 3);
 }
 
 // Bytes per ns of so many copies of 1 MiB, one after another.
@@ -117,7 +119,7 @@ TEST(DmaTiming, LetsIndependentCopiesOvertakeAWaitingOne) {
   // memset 16384 vector cycles, then one DMA: the other chain hides behind it.
   const double memset_ns = (16384 + 144) / 1.2;
   EXPECT_NEAR(static_cast<double>(cycles),
-              FromNs(memset_ns + 30 + 600 + 1300 + 8.0 * (256 + 64) / 33 + 100), 6);
+              FromNs(memset_ns + 30 + 600 + 400 + 8.0 * (256 + 64) / 33 + 100 + 170), 6);
 }
 
 TEST(DmaTiming, ServesPartsThatArriveAtABusyEngine) {
@@ -133,7 +135,8 @@ TEST(DmaTiming, ServesPartsThatArriveAtABusyEngine) {
         }
       },
       hbm);
-  EXPECT_NEAR(static_cast<double>(cycles), FromNs(600 + 1300 + 2 * 8.0 * (16384 + 64) / 33), 4);
+  EXPECT_NEAR(static_cast<double>(cycles), FromNs(600 + 400 + 2 * 8.0 * (16384 + 64) / 33 + 170),
+              4);
 }
 
 TEST(EngineTiming, PipelinesIndependentInstructionsAndDelaysDependentOnes) {

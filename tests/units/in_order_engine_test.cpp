@@ -18,8 +18,8 @@ constexpr Tick kCycle = 4;
 class FakeDescriptors final : public DescriptorsIf {
  public:
   explicit FakeDescriptors(Log& log) : log_(log) {}
-  void DescriptorsWritten(Work& work, std::int64_t rows_moved) override {
-    log_.Add("descriptors of " + std::to_string(rows_moved), work.instruction.id);
+  void DescriptorsWritten(Work& work, std::vector<int> lanes) override {
+    log_.Add("descriptors of " + std::to_string(lanes.size()), work.instruction.id);
   }
 
  private:

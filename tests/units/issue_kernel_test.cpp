@@ -90,7 +90,8 @@ TEST_F(IssueStageTest, RejectsARegisterThatNobodyLoads) {
     const auto id = sink.Emit(Engine::kVector, Write(kA));
     sink.RegisterValue(id);
   });
-  EXPECT_EQ(ErrorOfRun(), "core 1: register_value of instruction 0, which is not a register_load");
+  EXPECT_EQ(ErrorOfRun(),
+            "core 1: register_value of instruction 0, allowed that of a register_load");
 }
 
 TEST_F(IssueStageTest, RejectsAnInstructionTheMachineCannotRun) {

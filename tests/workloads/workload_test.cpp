@@ -5,10 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "host/tensor_file.h"
 #include "kernels/lang/core.h"
 #include "model/ops/executor.h"
 #include "model/support/sim_error.h"
 #include "workloads/dry_run.h"
+#include "workloads/judged_tensor.h"
 #include "workloads/registry.h"
 #include "workloads/tensors.h"
 
@@ -16,6 +18,8 @@ namespace bwmm::workloads {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Throws;
 using ::testing::ThrowsMessage;
@@ -118,6 +122,69 @@ TEST(Tensors, RejectsAFileWhereThereIsNoData) {
         TensorFrom("w", "w.npy", DType::kBf16, {4, 8}, SetupFor(false));
       },
       ThrowsMessage<SimError>(HasSubstr("w.npy: timing has no tensor data")));
+}
+
+// Words of four, scales and carriers of either.
+TEST(Tensors, RejectsATypeThatHoldsNoNumberWithoutAFile) {
+  for (const bool data : {true, false}) {
+    for (const DType type : {DType::kFp8E4M3FnX4, DType::kFp8E5M2X4, DType::kFp4E2M1FnX4,
+                             DType::kE8M0, DType::kInt16, DType::kUint16, DType::kUint32}) {
+      EXPECT_THAT(
+          [&] {
+            TensorFrom("w", "", type, {4, 8}, SetupFor(data));
+          },
+          ThrowsMessage<SimError>(AllOf(HasSubstr("tensor w: " + std::string(NameOf(type))),
+                                        HasSubstr("allowed a file"))));
+    }
+  }
+}
+
+TEST(Tensors, RejectsAFileOfNumbersForATypeThatHoldsNone) {
+  const std::string file = ::testing::TempDir() + "workload_values.npy";
+  host::SaveTensor(file, host::HostTensor::Zeros("w", DType::kFp32, {4, 8}));
+  for (const DType type : {DType::kFp8E4M3FnX4, DType::kE8M0, DType::kUint16, DType::kUint32}) {
+    EXPECT_THAT(
+        [&] {
+          TensorFrom("w", file, type, {4, 8}, SetupFor(true));
+        },
+        ThrowsMessage<SimError>(EndsWith("dtype float32, allowed " + std::string(NameOf(type)))));
+  }
+  auto words = host::HostTensor::Zeros("w", DType::kFp8E4M3FnX4, {4, 8});
+  words.words<std::uint32_t>()[3] = 0x38393a3b;
+  host::SaveTensor(file, words);
+  EXPECT_EQ(TensorFrom("w", file, DType::kFp8E4M3FnX4, {4, 8}, SetupFor(true)).data, words.data);
+}
+
+TEST(Tensors, RejectsControlThatIsNoInt32) {
+  EXPECT_THAT(
+      [] { Tensors(1 << 20, true).Control(host::HostTensor::Zeros("ids", DType::kUint32, {4})); },
+      ThrowsMessage<SimError>(HasSubstr("tensor ids: uint32 for control, allowed int32")));
+}
+
+TEST(ValuesOf, ReadsIntegersAsWhatTheyAre) {
+  auto tensor = host::HostTensor::Zeros("n", DType::kInt32, {3});
+  const auto words = tensor.words<std::int32_t>();
+  words[0] = -7, words[1] = 2147483647, words[2] = -2147483647 - 1;
+  EXPECT_THAT(ValuesOf(tensor), ElementsAre(-7.0, 2147483647.0, -2147483648.0));
+  tensor.dtype = DType::kUint32;
+  EXPECT_THAT(ValuesOf(tensor), ElementsAre(4294967289.0, 2147483647.0, 2147483648.0));
+  auto bytes = host::HostTensor::Zeros("b", DType::kUint8, {2});
+  bytes.data = {std::byte{0}, std::byte{255}};
+  EXPECT_THAT(ValuesOf(bytes), ElementsAre(0.0, 255.0));
+  auto halves = host::HostTensor::Zeros("h", DType::kUint16, {1});
+  halves.data = {std::byte{0xff}, std::byte{0xff}};
+  EXPECT_THAT(ValuesOf(halves), ElementsAre(65535.0));
+  halves.dtype = DType::kInt16;
+  EXPECT_THAT(ValuesOf(halves), ElementsAre(-1.0));
+}
+
+TEST(ValuesOf, RejectsWordsOfFourAndScales) {
+  for (const DType type :
+       {DType::kFp8E4M3FnX4, DType::kFp8E5M2X4, DType::kFp4E2M1FnX4, DType::kE8M0}) {
+    EXPECT_THAT([&] { ValuesOf(host::HostTensor::Zeros("w", type, {4})); },
+                ThrowsMessage<SimError>(
+                    HasSubstr("tensor w: " + std::string(NameOf(type)) + " has no values alone")));
+  }
 }
 
 TEST(Tensors, RejectsMoreElementsThanAnIntCounts) {
