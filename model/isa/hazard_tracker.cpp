@@ -29,31 +29,50 @@ void HazardTracker::Add(std::uint32_t id, Unit unit, bool tensor_load,
                         std::vector<Dependency>& dependencies) {
   found_ = &dependencies;
   first_found_ = dependencies.size();
-  const Order order = OrderOf(unit, tensor_load);
+  const Who who{id, OrderOf(unit, tensor_load)};
   // Reads first, so that an instruction's own write does not hide what its reads depend on.
   for (const bool write : {false, true}) {
     for (const Access& access : accesses) {
-      if (access.write != write || access.region.begin >= access.region.end)
-        continue;
-      const Region& region = access.region;
-      const Gate gate = access.index ? Gate::kStart : data_gate;
-      if (region.memory == Memory::kHbm) {
-        Visit(hbm_, region, {id, 1, order}, write, gate);
-        continue;
-      }
-      auto& quadrants = region.memory == Memory::kSbuf ? sbuf_ : psum_;
-      Check(region.partition >= 0 && region.partition_end <= kQuadrants * kQuadrantRows,
-            "a region lies within the partitions");
-      for (int q = region.partition / kQuadrantRows; q * kQuadrantRows < region.partition_end;
-           ++q) {
-        const int low = std::max(region.partition - q * kQuadrantRows, 0);
-        const int high = std::min(region.partition_end - q * kQuadrantRows, kQuadrantRows);
-        const std::uint64_t mask =
-            ((std::uint64_t{1} << high) - 1) & ~((std::uint64_t{1} << low) - 1);
-        Visit(quadrants[q], region, {id, static_cast<std::uint32_t>(mask), order}, write, gate);
-      }
+      if (access.write == write && access.region.begin < access.region.end)
+        Visit(access, who, access.index ? Gate::kStart : data_gate);
     }
   }
+}
+
+void HazardTracker::Visit(const Access& access, const Who& who, Gate gate) {
+  const Region& region = access.region;
+  const bool write = access.write;
+  Check(region.partition >= 0 && region.partition_end <= kQuadrants * kQuadrantRows,
+        "a region lies within the partitions");
+  Space& space = spaces_[static_cast<int>(region.memory)];
+  GapRecord whole{who, {}};
+  whole.partitions =
+      (~Partitions() >> (kQuadrants * kQuadrantRows - (region.partition_end - region.partition)))
+      << region.partition;
+  CompareGaps(space.writers, region, whole, write,
+              write ? Hazard::kWriteAfterWrite : Hazard::kReadAfterWrite, gate);
+  if (write)
+    CompareGaps(space.readers, region, whole, write, Hazard::kWriteAfterRead, gate);
+  for (int q = region.partition / kQuadrantRows; q * kQuadrantRows < region.partition_end; ++q) {
+    const int low = std::max(region.partition - q * kQuadrantRows, 0);
+    const int high = std::min(region.partition_end - q * kQuadrantRows, kQuadrantRows);
+    const std::uint64_t mask = ((std::uint64_t{1} << high) - 1) & ~((std::uint64_t{1} << low) - 1);
+    const Record record{who, static_cast<std::uint32_t>(mask)};
+    if (region.dense())
+      VisitDense(space.dense[q], region.begin, region.end, record, write, gate);
+    else
+      CompareDense(space.dense[q], region, record, write, gate);
+  }
+  if (region.dense())
+    return;
+  if (!write) {
+    space.readers.VisitSame(region, [&](const GapRecord& old) {
+      const bool replaced = old.order == who.order && who.order != Order::kNone &&
+                            (old.partitions & ~whole.partitions).none();
+      return old.id >= oldest_ && !replaced;
+    });
+  }
+  (write ? space.writers : space.readers).Insert(region, whole);
 }
 
 HazardTracker::Intervals::iterator HazardTracker::Cut(Intervals& intervals, std::uint64_t begin,
@@ -87,38 +106,17 @@ HazardTracker::Intervals::iterator HazardTracker::Cut(Intervals& intervals, std:
   return first;
 }
 
-void HazardTracker::Visit(Space& space, const Region& region, const Record& record, bool write,
-                          Gate gate) {
-  CompareGaps(space.writers, region, record, write,
-              write ? Hazard::kWriteAfterWrite : Hazard::kReadAfterWrite, gate);
-  if (write)
-    CompareGaps(space.readers, region, record, write, Hazard::kWriteAfterRead, gate);
-  if (region.dense()) {
-    VisitDense(space.dense, region.begin, region.end, record, write, gate);
-    return;
-  }
-  CompareDense(space.dense, region, record, write, gate);
-  if (!write) {
-    space.readers.VisitSame(region, [&](const Record& old) {
-      const bool replaced = old.order == record.order && record.order != Order::kNone &&
-                            (old.partitions & ~record.partitions) == 0;
-      return old.id >= oldest_ && !replaced;
-    });
-  }
-  (write ? space.writers : space.readers).Insert(region, record);
-}
-
-void HazardTracker::CompareGaps(RegionIndex<Record>& index, const Region& region,
-                                const Record& record, bool write, Hazard hazard, Gate gate) {
-  index.Visit(region.begin, region.end, [&](const Region& other, Record& old) {
+void HazardTracker::CompareGaps(RegionIndex<GapRecord>& index, const Region& region,
+                                const GapRecord& record, bool write, Hazard hazard, Gate gate) {
+  index.Visit(region.begin, region.end, [&](const Region& other, GapRecord& old) {
     if (old.id < oldest_)
       return false;
-    if ((old.partitions & record.partitions) == 0 || !ShareBytes(region, other))
+    if ((old.partitions & record.partitions).none() || !ShareBytes(region, other))
       return true;
     Depend(old, record, hazard, gate);
     if (write && Covers(region, other))
       old.partitions &= ~record.partitions;
-    return old.partitions != 0;
+    return old.partitions.any();
   });
 }
 
@@ -207,7 +205,7 @@ void HazardTracker::Write(Interval& interval, const Record& record, Gate gate) {
   interval.writers.push_back(record);
 }
 
-void HazardTracker::Depend(const Record& on, const Record& by, Hazard hazard, Gate gate) {
+void HazardTracker::Depend(const Who& on, const Who& by, Hazard hazard, Gate gate) {
   if (on.id == by.id)
     return;
   const bool same_stream = on.order == by.order && on.order != Order::kNone;

@@ -23,6 +23,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -64,10 +65,19 @@ class HazardTracker {
     kSync,
     kNone
   };
-  struct Record {
+  struct Who {
     std::uint32_t id = 0;
-    std::uint32_t partitions = 0;  // of the quadrant, one bit each
     Order order = Order::kNone;
+  };
+  struct Record : Who {
+    std::uint32_t partitions = 0;  // of the quadrant, one bit each
+  };
+  static constexpr int kQuadrants = 4;
+  static constexpr int kQuadrantRows = 32;
+  using Partitions = std::bitset<kQuadrants * kQuadrantRows>;
+  // An access with gaps.
+  struct GapRecord : Who {
+    Partitions partitions;
   };
   struct Interval {
     std::uint64_t end = 0;
@@ -75,34 +85,31 @@ class HazardTracker {
     std::vector<Record> readers;
   };
   using Intervals = std::map<std::uint64_t, Interval>;  // by begin
+  // HBM has one partition.
   struct Space {
-    Intervals dense;
-    RegionIndex<Record> writers;  // with gaps
-    RegionIndex<Record> readers;
+    std::array<Intervals, kQuadrants> dense;
+    RegionIndex<GapRecord> writers;
+    RegionIndex<GapRecord> readers;
   };
 
   static Order OrderOf(Unit unit, bool tensor_load);
-  void Visit(Space& space, const Region& region, const Record& record, bool write, Gate gate);
+  void Visit(const Access& access, const Who& who, Gate gate);
   void VisitDense(Intervals& intervals, std::uint64_t begin, std::uint64_t end,
                   const Record& record, bool write, Gate gate);
   // An access with gaps meets whole intervals.
   void CompareDense(Intervals& intervals, const Region& region, const Record& record, bool write,
                     Gate gate);
   // Any access meets those with gaps.
-  void CompareGaps(RegionIndex<Record>& index, const Region& region, const Record& record,
+  void CompareGaps(RegionIndex<GapRecord>& index, const Region& region, const GapRecord& record,
                    bool write, Hazard hazard, Gate gate);
   void Read(Interval& interval, const Record& record, Gate gate);
   void Write(Interval& interval, const Record& record, Gate gate);
   // Makes [begin, end) a whole number of intervals and answers the first of them.
   Intervals::iterator Cut(Intervals& intervals, std::uint64_t begin, std::uint64_t end);
-  void Depend(const Record& on, const Record& by, Hazard hazard, Gate gate);
+  void Depend(const Who& on, const Who& by, Hazard hazard, Gate gate);
   void Drop(std::vector<Record>& records) const;
 
-  static constexpr int kQuadrants = 4;
-  static constexpr int kQuadrantRows = 32;
-  Space hbm_;
-  std::array<Space, kQuadrants> sbuf_;
-  std::array<Space, kQuadrants> psum_;
+  std::array<Space, 3> spaces_;  // by memory
   std::uint32_t oldest_ = 0;
   std::vector<Dependency>* found_ = nullptr;
   std::size_t first_found_ = 0;

@@ -136,12 +136,20 @@ void DmaUnit::Arrive(Transfer& transfer, Tick now) {
     stats_.descriptors += part.descriptors;
     if (sends)
       stats_.sendrecv += part.bytes;
-    const Tick ready_at = now + time_.FromNs(before++ * config_.skew_ns);
+    Tick ready_at = now + time_.FromNs(before++ * config_.skew_ns);
     const std::int64_t turns = TurnsOf(part, config_.turn_bytes);
     transfer.turns_left += static_cast<int>(turns);
     Engine& engine = engines_[part.engine];
-    engine.queues[place].push_back(
-        {.transfer = &transfer, .part = part, .ready_at = ready_at, .turns = turns});
+    // Behind what stands in its queue.
+    for (const QueuedPart& other : engine.waiting) {
+      if (other.place == place)
+        ready_at = std::max(ready_at, other.ready_at);
+    }
+    engine.waiting.push_back({.transfer = &transfer,
+                              .part = part,
+                              .place = place,
+                              .ready_at = ready_at,
+                              .turns = turns});
     retire->PartsWaiting(++waiting_parts_);
     if (const Tick at = std::max(engine.free_at, ready_at); at > now)
       arbiter_.RequestAt(config_.core, at);
@@ -158,29 +166,26 @@ void DmaUnit::TellStarted(Transfer& transfer) {
     retire->Started(*transfer.work);
 }
 
-std::map<DmaUnit::Place, std::deque<DmaUnit::QueuedPart>>::iterator DmaUnit::NextOf(Engine& engine,
-                                                                                    Tick now) {
-  auto next = engine.queues.end();
-  for (auto i = engine.queues.begin(); i != engine.queues.end(); ++i) {
-    if (i->second.front().ready_at > now)
-      continue;
-    if (next == engine.queues.end())
+std::vector<DmaUnit::QueuedPart>::iterator DmaUnit::NextOf(Engine& engine, Tick now) {
+  // The lowest class, and in it the next queue behind the one served last, round to the first.
+  const auto rank = [&](const Place& place) {
+    return std::make_tuple(place.service_class, place.queue <= engine.served, place.queue);
+  };
+  auto next = engine.waiting.end();
+  for (auto i = engine.waiting.begin(); i != engine.waiting.end(); ++i) {
+    if (i->ready_at <= now && (next == engine.waiting.end() || rank(i->place) < rank(next->place)))
       next = i;
-    if (i->first.service_class != next->first.service_class)
-      break;
-    if (i->first.queue > engine.served)
-      return i;
   }
   return next;
 }
 
 // False when no part may start.
 bool DmaUnit::StartTurn(Engine& engine, Tick now) {
-  const auto queue = NextOf(engine, now);
-  if (queue == engine.queues.end())
+  const auto next = NextOf(engine, now);
+  if (next == engine.waiting.end())
     return false;
-  engine.served = queue->first.queue;
-  QueuedPart& queued = queue->second.front();
+  QueuedPart& queued = *next;
+  engine.served = queued.place.queue;
   Transfer& transfer = *queued.transfer;
   const DmaPart turn = TurnOf(queued.part, queued.turn, queued.turns);
   // From the part's first byte on, so that its turns take as long as the part.
@@ -211,11 +216,9 @@ bool DmaUnit::StartTurn(Engine& engine, Tick now) {
     ScheduleEnd(transfer);
   if (++queued.turn == queued.turns) {
     retire->PartsWaiting(--waiting_parts_);
-    queue->second.pop_front();
-    if (queue->second.empty())
-      engine.queues.erase(queue);
+    engine.waiting.erase(next);
   }
-  if (!engine.queues.empty())
+  if (!engine.waiting.empty())
     arbiter_.RequestAt(config_.core, engine.free_at);
   return true;
 }

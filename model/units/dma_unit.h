@@ -17,8 +17,6 @@
 #include <tlm_utils/simple_initiator_socket.h>
 
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <queue>
 #include <systemc>
 #include <tlm>
@@ -89,23 +87,24 @@ class DmaUnit final : public sc_core::sc_module,
     bool started = false;
     Tick end = 0;
   };
-  // A part in front of an engine.
-  struct QueuedPart {
-    Transfer* transfer = nullptr;
-    DmaPart part;
-    Tick ready_at = 0;  // engines of a transfer start one after another
-    std::int64_t turns = 1;
-    std::int64_t turn = 0;  // the next one
-  };
   struct Place {
     int service_class = 1;
     int queue = 0;
 
-    friend auto operator<=>(const Place&, const Place&) = default;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  // A part in front of an engine.
+  struct QueuedPart {
+    Transfer* transfer = nullptr;
+    DmaPart part;
+    Place place;
+    Tick ready_at = 0;  // engines of a transfer start one after another
+    std::int64_t turns = 1;
+    std::int64_t turn = 0;  // the next one
   };
   struct Engine {
-    std::map<Place, std::deque<QueuedPart>> queues;  // those that hold parts
-    int served = -1;                                 // queue of the last turn
+    std::vector<QueuedPart> waiting;  // in all queues, as they arrived
+    int served = -1;                  // queue of the last turn
     Tick free_at = 0;
   };
   // (when, instruction id, transfer): earliest first, then program order.
@@ -116,8 +115,8 @@ class DmaUnit final : public sc_core::sc_module,
   void GrantGenerators(Tick now);
   void Arrive(Transfer& transfer, Tick now);
   Place PlaceOf(const isa::Instruction& instruction) const;
-  // The queue whose turn it is, or none with a part that may start.
-  static std::map<Place, std::deque<QueuedPart>>::iterator NextOf(Engine& engine, Tick now);
+  // The part whose turn it is, if one may start.
+  static std::vector<QueuedPart>::iterator NextOf(Engine& engine, Tick now);
   bool StartTurn(Engine& engine, Tick now);
   void TellStarted(Transfer& transfer);
   Tick MoveThroughHbm(Work& work, tlm::tlm_command command, std::uint64_t address,
