@@ -97,22 +97,20 @@ void DmaUnit::GrantGenerators(Tick now) {
   }
 }
 
-// Transfers of one tensor follow each other in one queue; those within the core have the first.
+// A sequencer has three rings: what it loads from HBM, what it stores there, and the rest.
 DmaUnit::Place DmaUnit::PlaceOf(const isa::Instruction& instruction) const {
+  constexpr int kRings = 3;
+  int ring = 2;
   Place place;
-  const isa::Operand* in_hbm = nullptr;
   if (const auto* copy = std::get_if<isa::DmaCopy>(&instruction.body)) {
-    in_hbm = copy->src.memory == isa::Memory::kHbm ? &copy->src : &copy->dst;
+    if (copy->src.memory == isa::Memory::kHbm)
+      ring = 0;
+    else if (copy->dst.memory == isa::Memory::kHbm)
+      ring = 1;
     if (copy->gather || copy->scatter)
       place.service_class = config_.gather_class;
-  } else if (const auto* compute = std::get_if<isa::DmaCompute>(&instruction.body)) {
-    in_hbm = &compute->dst;
   }
-  if (in_hbm == nullptr || in_hbm->memory != isa::Memory::kHbm)
-    return place;
-  const auto& tensors = memory_.hbm.tensors();
-  const auto tensor = std::distance(tensors.begin(), tensors.upper_bound(in_hbm->offset));
-  place.queue = static_cast<int>(tensor % config_.queues);
+  place.queue = (static_cast<int>(instruction.engine) * kRings + ring) % config_.queues;
   return place;
 }
 

@@ -6,10 +6,10 @@
 //   both ends at a sendrecv, link latency -----^              HBM socket |
 //   RetireIf <-- completion after the last byte <-- HBM latency <---------+
 //
-// The ScalarEngine's DMAs have one descriptor generator, all others the other. Transfers of one HBM
-// tensor stand in one queue, first in, first out; an engine serves its queues round robin, one turn
-// of `turn_bytes` each, the lowest class first. Nothing else holds a DMA back: independent DMAs
-// overtake each other. An engine is busy with a turn for
+// The ScalarEngine's DMAs have one descriptor generator, all others the other. A queue belongs to
+// the sequencer that triggers and to loads, stores or the rest, first in, first out; an engine
+// serves its queues round robin, one turn of `turn_bytes` each, the lowest class first. Nothing
+// else holds a DMA back: independent DMAs overtake each other. An engine is busy with a turn for
 //   max((bytes + descriptors * descriptor_bytes) / rate, what HBM takes for it).
 // All choices are made in the odd phase, in (time, instruction id) order.
 #pragma once
@@ -131,7 +131,7 @@ class DmaUnit final : public sc_core::sc_module,
   const TimeBase time_;
   RunState& run_;
   PhaseArbiter& arbiter_;
-  ops::CoreMemory& memory_;  // index tensors: what a skipped copy does not move; where tensors lie
+  ops::CoreMemory& memory_;  // index tensors only: what a skipped copy does not move
   std::unordered_map<const Work*, Transfer> transfers_;
   std::vector<TimedQueue> ready_;  // for a descriptor generator each
   TimedQueue for_peer_;

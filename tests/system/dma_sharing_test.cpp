@@ -64,7 +64,8 @@ TEST(DmaSharing, SlicesOfColumnsAreAsFastAsRows) {
     EXPECT_EQ(CyclesOfStores(preset, true), CyclesOfStores(preset, false)) << preset;
 }
 
-// A load of [128, 32 KiB], which takes 8 us, and one of [128, 256 B] right behind it.
+// A load of [128, 32 KiB], which takes 8 us and more, and one of [128, 256 B] that the VectorEngine
+// triggers behind it.
 TEST(DmaSharing, ASmallCopyBehindALongLoadTakesAtMostTwiceItsTime) {
   for (const std::string preset : {"trn2", "trn3"}) {
     ops::Hbm hbm;
@@ -75,10 +76,10 @@ TEST(DmaSharing, ASmallCopyBehindALongLoadTakesAtMostTwiceItsTime) {
     const isa::DmaCopy small{.dst = SbufTile(DType::kBf16, 65536, 128, 128),
                              .src = Rows(bias, 0, 128)};
     const Outcome alone =
-        RunOnOneCore(preset, hbm, [&](isa::Sink& sink) { sink.Emit(isa::Engine::kSync, small); });
+        RunOnOneCore(preset, hbm, [&](isa::Sink& sink) { sink.Emit(isa::Engine::kVector, small); });
     const Outcome behind = RunOnOneCore(preset, hbm, [&](isa::Sink& sink) {
       sink.Emit(isa::Engine::kSync, large);
-      sink.Emit(isa::Engine::kSync, small);
+      sink.Emit(isa::Engine::kVector, small);
     });
     EXPECT_LE(behind.EndOf(1), 2 * alone.EndOf(0)) << preset;
     EXPECT_GT(behind.EndOf(1), alone.EndOf(0)) << preset << ": it waits for its generator";

@@ -17,76 +17,80 @@ class DmaQueuesTest : public DmaUnitTest {
       config.gather_class = gather_class;
     });
   }
-  isa::DmaCopy Load(const ops::HbmTensor& tensor, std::int64_t rows, std::int64_t columns) {
-    Operand src = InHbm(tensor.address, rows);
+  static isa::DmaCopy Load(std::int64_t rows, std::int64_t columns) {
+    Operand src = InHbm(64, rows);
     src.dims[0].size = src.partition_stride = columns;
     return {.dst = SbufTile(DType::kFp32, 0, rows, columns), .src = src};
   }
-  const ops::HbmTensor& a = hbm.Allocate("a", DType::kFp32, {16, 64}, false);
-  const ops::HbmTensor& b = hbm.Allocate("b", DType::kFp32, {16, 64}, false);
-  const ops::HbmTensor& c = hbm.Allocate("c", DType::kFp32, {16, 64}, false);
+  static isa::DmaCopy LongLoad() { return Load(8, 64); }
+  static isa::DmaCopy ShortLoad() { return Load(1, 16); }
+  // 8 rows of 64 bytes, one turn of kBlock ticks. It arrives at 150, behind the first turn of a
+  // long load.
+  void ReadyGather(std::uint32_t id) {
+    Work& gather = Accept(id, Gather(), 0, Engine::kGpSimd);
+    OpenAt(0, *dma, gather, 0, TimeClass::kStructural, Gate::kData);
+    WriteDescriptors(50, gather, 8);
+  }
 };
 
-TEST_F(DmaQueuesTest, LetAShortLoadPassALongOneOfAnotherTensor) {
+TEST_F(DmaQueuesTest, LetAShortLoadPassALongOneOfAnotherSequencer) {
   BuildQueues(16, 1);
-  Ready(0, Load(a, 8, 64));
-  Ready(1, Load(b, 1, 16));
+  Ready(0, LongLoad(), Engine::kSync);
+  Ready(1, ShortLoad(), Engine::kVector);
   Run();
   EXPECT_EQ(DoneAt(1), 120 + kTurn + kShort + kLatency);
   EXPECT_EQ(DoneAt(0), 120 + 4 * kTurn + kShort + kLatency);
 }
 
-TEST_F(DmaQueuesTest, KeepTheLoadsOfOneTensorInOrder) {
+TEST_F(DmaQueuesTest, LetAShortStorePassALongLoad) {
   BuildQueues(16, 1);
-  Ready(0, Load(a, 8, 64));
-  Ready(1, Load(a, 1, 16));
+  Ready(0, LongLoad());
+  Ready(1, isa::DmaCopy{.dst = InHbm(8192, 1), .src = SbufTile(DType::kFp32, 2048, 1, 16)});
+  Run();
+  EXPECT_EQ(DoneAt(1), 120 + kTurn + kShort + kLatency);
+}
+
+TEST_F(DmaQueuesTest, KeepTheLoadsOfOneSequencerInOrder) {
+  BuildQueues(16, 1);
+  Ready(0, LongLoad());
+  Ready(1, ShortLoad());
   Run();
   EXPECT_EQ(DoneAt(1), 120 + 4 * kTurn + kShort + kLatency);
 }
 
-TEST_F(DmaQueuesTest, AreSharedByTensorsWhenThereAreFew) {
+TEST_F(DmaQueuesTest, AreSharedBySequencersWhenThereAreFew) {
   BuildQueues(1, 1);
-  Ready(0, Load(a, 8, 64));
-  Ready(1, Load(b, 1, 16));
+  Ready(0, LongLoad(), Engine::kSync);
+  Ready(1, ShortLoad(), Engine::kVector);
   Run();
   EXPECT_EQ(DoneAt(1), 120 + 4 * kTurn + kShort + kLatency);
 }
 
 TEST_F(DmaQueuesTest, TakeTurnsRoundRobin) {
   BuildQueues(16, 1);
-  Ready(0, Load(a, 8, 64));  // there at 120
-  Ready(1, Load(b, 8, 64));  // at 140
-  Ready(2, Load(c, 8, 64));  // at 160
+  Ready(0, LongLoad(), Engine::kSync);    // there at 120, queue 12
+  Ready(1, LongLoad(), Engine::kVector);  // at 140, queue 3
+  Ready(2, LongLoad(), Engine::kTensor);  // at 160, queue 0
   Run();
-  // a b c a b c a b c a b c
+  // 12, then 0, 3, 12 three times, then 0, 3
   EXPECT_EQ(DoneAt(0), 120 + 10 * kTurn + kLatency);
-  EXPECT_EQ(DoneAt(1), 120 + 11 * kTurn + kLatency);
-  EXPECT_EQ(DoneAt(2), 120 + 12 * kTurn + kLatency);
+  EXPECT_EQ(DoneAt(2), 120 + 11 * kTurn + kLatency);
+  EXPECT_EQ(DoneAt(1), 120 + 12 * kTurn + kLatency);
 }
 
-// A gather of 8 rows of 64 bytes is one turn of (512 + 8 * 64) * 2 = 2048 ticks. Its descriptors
-// are there at 50, so that it arrives at 150, behind the first turn of a.
 TEST_F(DmaQueuesTest, ServeALowerClassFirst) {
   BuildQueues(16, 0);
-  Ready(0, Load(a, 8, 64));
-  Ready(1, Load(b, 8, 64));
-  isa::DmaCopy copy = Gather();
-  copy.src.offset = c.address;
-  Work& gather = Accept(2, copy);
-  OpenAt(0, *dma, gather, 0, TimeClass::kStructural, Gate::kData);
-  WriteDescriptors(50, gather, 8);
+  Ready(0, LongLoad(), Engine::kSync);
+  Ready(1, LongLoad(), Engine::kVector);
+  ReadyGather(2);
   Run();
-  EXPECT_EQ(DoneAt(2), 120 + kTurn + kBlock + kLatency) << "b would be next";
+  EXPECT_EQ(DoneAt(2), 120 + kTurn + kBlock + kLatency) << "Vector's queue would be next";
 }
 
 TEST_F(DmaQueuesTest, ServeAHigherClassWhenNothingElseIsThere) {
   BuildQueues(16, 2);
-  Ready(0, Load(a, 8, 64));
-  isa::DmaCopy copy = Gather();
-  copy.src.offset = c.address;
-  Work& gather = Accept(2, copy);
-  OpenAt(0, *dma, gather, 0, TimeClass::kStructural, Gate::kData);
-  WriteDescriptors(50, gather, 8);
+  Ready(0, LongLoad());
+  ReadyGather(2);
   Run();
   EXPECT_EQ(DoneAt(0), 120 + 4 * kTurn + kLatency);
   EXPECT_EQ(DoneAt(2), 120 + 4 * kTurn + kBlock + kLatency);
