@@ -25,21 +25,26 @@ PRESET = "trn3"
 RATES = {
     "clock.tensor_mhz", "clock.vector_mhz", "clock.scalar_mhz", "clock.gpsimd_mhz",
     "clock.sync_mhz", "dma.engine_mb_s", "dma.compute_percent", "hbm.bandwidth_mb_s",
-    "dma.dge_instances",
 }
 LATENCIES = {
-    "compute.min_interval", "compute.access_cycles", "compute.gpsimd_fixed",
+    "compute.min_interval", "compute.vector_latency_cycles", "compute.scalar_latency_cycles",
+    "compute.access_cycles", "compute.activation_table_ns", "compute.gpsimd_fixed",
     "sync.semaphore_ns", "sync.register_load_cycles", "dma.start_ns",
-    "dma.dge_ns", "dma.descriptor_bytes", "dma.swdge_fixed_cycles",
-    "dma.swdge_descriptor_cycles", "hbm.latency_ns", "link.barrier_ns", "link.sendrecv_ns",
+    "dma.dge_ns", "dma.skew_ns", "dma.completion_ns", "dma.descriptor_bytes",
+    "dma.swdge_fixed_cycles", "dma.swdge_descriptor_cycles", "hbm.latency_ns", "link.barrier_ns",
+    "link.sendrecv_ns",
 }
-SWITCHES = {"compute.vector_perf_modes", "compute.scalar_2x"}  # on in the preset: 0 is slower
+# As fast as they go in the preset, and what is slower.
+SWITCHES = {"compute.vector_perf_modes": 0, "compute.fp8_modes": 0, "compute.scalar_2x": 0,
+            "dma.dge_instances": 1}
 # What exists, or what the hardware description fixes: tensor.min_interval and the depth of
 # quantize_mx are those of the RTL, and the number of DMA engines is the layout of a gather.
 SHAPES = {
     "generation", "cores", "sbuf.partitions", "sbuf.bytes", "sbuf.reserved_bytes", "psum.banks",
     "psum.bank_bytes", "tensor.rows", "tensor.cols", "tensor.min_interval",
-    "quantize_mx.pipeline_cycles", "dma.engines", "hbm.capacity_mib",
+    "tensor.throttle_ns",
+    "quantize_mx.pipeline_cycles", "dma.engines", "dma.queues", "dma.turn_bytes",
+    "dma.gather_class", "hbm.capacity_mib",
 }
 
 LAYER = ["--config", "tests/golden/layer.toml", "--seed", "7", "--tokens", "40"]
@@ -72,7 +77,7 @@ def keys_of(table, prefix=""):
 def preset():
     text = (ROOT / "model/presets" / f"{PRESET}.toml").read_text(encoding="utf-8")
     values = dict(keys_of(tomllib.loads(text)["machine"]))
-    known = RATES | LATENCIES | SWITCHES | SHAPES
+    known = RATES | LATENCIES | set(SWITCHES) | SHAPES
     if wrong := known ^ set(values):
         sys.exit(f"monotone: keys of the preset and of this script differ: {sorted(wrong)}")
     return values
@@ -86,8 +91,8 @@ def settings(values, factors):
         best = 2 if key in RATES else 0 if vanishes else 0.5
         steps = {max(least, round(values[key] * factor)) for factor in (*factors, 1, best)}
         yield key, sorted(steps, reverse=key in LATENCIES)
-    for key in sorted(SWITCHES):
-        yield key, [0, 1]
+    for key, slower in sorted(SWITCHES.items()):
+        yield key, [slower, values[key]]
 
 
 def seconds_of(bwmm, arguments, *changes):

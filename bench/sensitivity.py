@@ -7,10 +7,15 @@ import subprocess
 import sys
 import tempfile
 
-# Constants without a documented value, and what is plausible for them.
+# Constants without one documented value, and what is plausible for them, as docs/timing.md says.
 RANGES = {
+    "tensor.throttle_ns": (0, 3000),
+    "compute.vector_latency_cycles": (100, 160),
+    "compute.scalar_latency_cycles": (200, 352),
+    "compute.activation_table_ns": (1000, 1500),
     "sync.semaphore_ns": (15, 150),
     "sync.register_load_cycles": (32, 256),
+    "dma.turn_bytes": (2048, 65536),
     "dma.descriptor_bytes": (32, 128),
     "dma.swdge_fixed_cycles": (75, 300),
     "dma.swdge_descriptor_cycles": (2, 16),

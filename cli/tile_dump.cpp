@@ -79,12 +79,19 @@ void TileDump::ReadsOperands(const ops::Reading& reading) {
   if (instruction.core != core_ || instruction.id > id_)
     return;
   const auto* multiply = std::get_if<isa::MultiplyMoving>(&instruction.body);
-  const bool computes = multiply != nullptr && multiply->mode != PeMode::kTranspose;
+  const bool transpose = multiply != nullptr && multiply->mode == PeMode::kTranspose;
+  const bool paired = multiply != nullptr && multiply->mode == PeMode::kDoubleRow;
+  const bool computes = multiply != nullptr && !transpose && !paired && !multiply->part;
   if (instruction.id == id_ && !computes) {
     throw SimError("--dump-tile {}: instruction {} of core {} is {}, allowed a multiply_moving{}",
                    option_, id_, core_,
-                   multiply != nullptr ? "a transpose" : isa::OpcodeOf(instruction),
-                   multiply != nullptr ? " of another mode" : "");
+                   multiply == nullptr ? isa::OpcodeOf(instruction)
+                   : transpose         ? "a transpose"
+                   : paired            ? "of double_row mode"
+                                       : "a pass of float32 parts",
+                   multiply == nullptr   ? ""
+                   : transpose || paired ? " of another mode"
+                                         : " of another type");
   }
   if (const auto* load = std::get_if<isa::LoadStationary>(&instruction.body)) {
     load_ = *load;

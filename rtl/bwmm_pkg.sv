@@ -19,7 +19,8 @@ package bwmm_pkg;
   typedef enum logic [1:0] {
     PeOrdinary = 2'd0,
     PeMx = 2'd1,
-    PeTranspose = 2'd2
+    PeTranspose = 2'd2,
+    PeDoubleRow = 2'd3
   } pe_mode_e;
 
   typedef enum logic [3:0] {
@@ -31,7 +32,9 @@ package bwmm_pkg;
     FmtE5M2 = 4'd5,
     FmtE4M3FnX4 = 4'd6,
     FmtE5M2X4 = 4'd7,
-    FmtE2M1X4 = 4'd8
+    FmtE2M1X4 = 4'd8,
+    FmtFp32High = 4'd9,  // the upper or lower 12 bits of an fp32 significand
+    FmtFp32Low = 4'd10
   } pe_fmt_e;
 
   // One command. `cols` is of LoadStationary; `n` and the psum fields are of MultiplyMoving.

@@ -31,5 +31,6 @@ check() {
   done
 }
 check multiply_row 1
+check multiply_row_again 1
 check sum_row 3
 exit $failed

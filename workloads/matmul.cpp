@@ -20,8 +20,8 @@ constexpr int kMaxPasses = 32;
 
 DType OperandType(std::string_view option, const std::string& own, const std::string& both) {
   return DTypeOf(own.empty() ? "--dtype" : option, own.empty() ? both : own,
-                 {DType::kBf16, DType::kFp16, DType::kFp8E4M3Fn, DType::kFp8E4M3, DType::kFp8E5M2,
-                  DType::kFp8E4M3FnX4, DType::kFp8E5M2X4, DType::kFp4E2M1FnX4});
+                 {DType::kBf16, DType::kFp16, DType::kFp32, DType::kFp8E4M3Fn, DType::kFp8E4M3,
+                  DType::kFp8E5M2, DType::kFp8E4M3FnX4, DType::kFp8E5M2X4, DType::kFp4E2M1FnX4});
 }
 
 class MatmulWorkload final : public Workload {
@@ -78,6 +78,9 @@ void MatmulWorkload::Prepare(const Setup& setup) {
   if (IsX4(right_) != mx())
     throw SimError("--moving-dtype: {}, allowed {} beside {}", NameOf(right_),
                    mx() ? "x4 types" : "types that are not x4", NameOf(left_));
+  if ((left_ == DType::kFp32) != (right_ == DType::kFp32))
+    throw SimError("--moving-dtype: {}, allowed {} beside {}", NameOf(right_),
+                   left_ == DType::kFp32 ? "float32" : "types other than float32", NameOf(left_));
   CheckSize("--k", k_, mx() ? kQuadrantPartitions * kMxGroup.lanes : 1,
             kMaxPasses * (mx() ? kMxGroup.tile_elements() : kTilePartitions));
   CheckSize("--m", m_, mx() ? 2 : 1, 128);
@@ -122,7 +125,8 @@ reference::Judgement MatmulWorkload::Judged() {
                                  .n = n_,
                                  .pass_rows = mx() ? 512 : 128,
                                  .group_rows = mx() ? 32 : 1,
-                                 .bf16_psum = psum_ == DType::kBf16},
+                                 .bf16_psum = psum_ == DType::kBf16,
+                                 .fp32 = left_ == DType::kFp32},
                                 ValuesOf(tensors_.Fetch("out")));
 }
 

@@ -23,9 +23,22 @@ Trial LoadAndUse(int partitions, std::int64_t columns) {
 }
 
 // From the trigger, which is the run's first cycle, until the consumer starts.
-double UntilUsed(int partitions, std::int64_t columns) {
-  const Trial trial = LoadAndUse(partitions, columns);
+double UntilUsed(const Trial& trial) {
   return static_cast<double>(trial.Only(Unit::kScalar).start) * trial.ns_per_cycle;
+}
+
+double Moving(const Trial& trial) {
+  return trial.last_byte_ns - trial.first_byte_ns;
+}
+
+Trial Store(int partitions, std::int64_t columns) {
+  Stage stage("trn2");
+  const lang::HbmTensor x = stage.Tensor("x", DType::kBf16, {partitions, columns});
+  return stage.Run([&](lang::Core& nki) {
+    const lang::Tile tile = nki.Sbuf("tile", DType::kBf16, partitions, {columns});
+    nki.memset(tile, 0.0f);
+    nki.dma_copy(x.At(), tile);
+  });
 }
 
 // A stream of pairs of tiles, [128,128] and [128,512] fp32, which a matmul loads in its innermost
@@ -80,11 +93,28 @@ double BytesPerNs(std::int64_t bytes) {
 
 std::vector<Point> DmaPoints() {
   const std::string until = "run's first cycle to the start of the ScalarE instruction";
+  const std::string moving = "first engine's start to the last one's end";
   std::vector<Point> points = {
-      {"D8", "dma", "trn2", "load [128,128] bf16, trigger to consumer", "ns", 1500, 'C', "S1",
-       Role::kChecks, false, until, [] { return UntilUsed(128, 128); }},
-      {"D9", "dma", "trn2", "load [4,4096] bf16 by one engine, trigger to consumer", "ns", 2730,
-       'C', "S1", Role::kChecks, false, until, [] { return UntilUsed(4, 4096); }},
+      {"D1", "dma", "trn2", "load [4,4096] bf16 by one engine", "ns", 1416, 'A', "S1",
+       Role::kChecks, false, moving, [] { return Moving(LoadAndUse(4, 4096)); }},
+      {"D2", "dma", "trn2", "store [4,4096] bf16 by one engine", "ns", 1220, 'C', "S1",
+       Role::kChecks, false, moving, [] { return Moving(Store(4, 4096)); }},
+      {"D4", "dma", "trn2", "load [128,128] bf16 by 16 engines", "ns", 468, 'A', "S1",
+       Role::kChosen, false, moving, [] { return Moving(LoadAndUse(128, 128)); }},
+      {"D6", "dma", "trn2", "D1, trigger by Sync to the first byte", "ns", 1000, 'C', "S1",
+       Role::kChosen, false, "run's first cycle to the engine's start",
+       [] { return LoadAndUse(4, 4096).first_byte_ns; }},
+      {"D7", "dma", "trn2", "D1, last byte to the consumer", "ns", 311, 'C', "S1", Role::kChosen,
+       false, "engine's end to the start of the ScalarE instruction",
+       [] {
+         const Trial trial = LoadAndUse(4, 4096);
+         return UntilUsed(trial) - trial.last_byte_ns;
+       }},
+      {"D8", "dma", "trn2", "load [128,128] bf16, trigger (GpSimd; here Sync) to consumer", "ns",
+       1500, 'C', "S1", Role::kChecks, false, until,
+       [] { return UntilUsed(LoadAndUse(128, 128)); }},
+      {"D9", "dma", "trn2", "load [4,4096] bf16, trigger to consumer: D6 + D1 + D7", "ns", 2730,
+       'C', "S1", Role::kChosen, false, until, [] { return UntilUsed(LoadAndUse(4, 4096)); }},
       {"D11", "dma", "trn2", "stream of [128,128] + [128,512] fp32", "ns per pair", 1216.7, 'A',
        "S2 v2", Role::kChecks, false, "64 more pairs in a stream", PairNs},
       {"D12", "dma", "trn2", "D11, bytes by the engines' busy time", "B/ns per engine", 20.9, 'A',

@@ -9,7 +9,8 @@ int main() {
   using namespace bwmm::validation;
   try {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const auto& points : {DmaPoints(), TensorPoints(), VectorScalarPoints(), KernelPoints()})
+    for (const auto& points : {DmaPoints(), TensorPoints(), VectorScalarPoints(), KernelPoints(),
+                               Fp32KernelPoints(), Trn1Points()})
       for (const Point& point : points)
         all.push_back({{"id", point.id},
                        {"class", point.group},

@@ -37,6 +37,8 @@ struct Point {
 struct Trial {
   std::uint64_t cycles = 0;
   double ns_per_cycle = 0;
+  double first_byte_ns = 0;  // the first DMA engine to start
+  double last_byte_ns = 0;   // the last one to be through
   CoreResult core;
   std::vector<InstructionRecord> records;
 
@@ -72,5 +74,7 @@ std::vector<Point> DmaPoints();
 std::vector<Point> TensorPoints();
 std::vector<Point> VectorScalarPoints();
 std::vector<Point> KernelPoints();
+std::vector<Point> Fp32KernelPoints();
+std::vector<Point> Trn1Points();
 
 }  // namespace bwmm::validation

@@ -60,6 +60,22 @@ double Exp() {
       .Duration(Unit::kScalar);
 }
 
+// Two functions in turn against one of them.
+double TableLoad() {
+  Stage stage("trn2");
+  const auto each = [&stage](Activation other) {
+    return NsEach(stage, 32, [other](int count) {
+      return [count, other](lang::Core& nki) {
+        const lang::Tile in = nki.Sbuf("in", DType::kBf16, 128, {128});
+        const auto out = nki.RotatingSbuf("out", 4, DType::kBf16, 128, {128});
+        for (int i = 0; i < count; ++i)
+          nki.activation(out[i], i % 2 == 0 ? Activation::kExp : other, in);
+      };
+    });
+  };
+  return each(Activation::kSilu) - each(Activation::kExp);
+}
+
 }  // namespace
 
 std::vector<Point> VectorScalarPoints() {
@@ -75,6 +91,9 @@ std::vector<Point> VectorScalarPoints() {
        "S2 v5", Role::kChecks, false, "32 more instructions in a stream", AddInStream},
       {"V6", "vector_scalar", "trn2", "activation exp [128,128] bf16", "ns", 400, 'C', "S1",
        Role::kChecks, false, one, Exp},
+      {"V7", "vector_scalar", "trn2", "load of an activation table", "ns", 1280, 'C', "S1",
+       Role::kChosen, false, "another function in front of every activation of a stream",
+       TableLoad},
   };
 }
 

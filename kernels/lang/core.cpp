@@ -75,9 +75,28 @@ RotatingTile Core::RotatingPsum(const std::string& name, int count, DType dtype,
 }
 
 void Core::nc_matmul(const View& dst, const View& stationary, const View& moving, Matmul options) {
-  sink_.Emit(Engine::kTensor, isa::LoadStationary{.stationary = stationary});
+  if (stationary.dtype() == DType::kFp32 && moving.dtype() == DType::kFp32)
+    return MultiplyFp32(dst, stationary, moving, options);
+  const PeMode mode = options.double_row ? PeMode::kDoubleRow : PeMode::kOrdinary;
+  sink_.Emit(Engine::kTensor, isa::LoadStationary{.mode = mode, .stationary = stationary});
   sink_.Emit(Engine::kTensor,
-             isa::MultiplyMoving{.dst = dst, .moving = moving, .accumulate = options.accumulate});
+             isa::MultiplyMoving{
+                 .mode = mode, .dst = dst, .moving = moving, .accumulate = options.accumulate});
+}
+
+// The small products first; each stationary part meets both parts of the moving operand.
+void Core::MultiplyFp32(const View& dst, const View& stationary, const View& moving,
+                        Matmul options) {
+  for (const PePart own : {PePart::kLow, PePart::kHigh}) {
+    sink_.Emit(Engine::kTensor, isa::LoadStationary{.stationary = stationary, .part = own});
+    for (const PePart other : {PePart::kLow, PePart::kHigh}) {
+      sink_.Emit(
+          Engine::kTensor,
+          isa::MultiplyMoving{
+              .dst = dst, .moving = moving, .accumulate = options.accumulate, .part = other});
+      options.accumulate = true;
+    }
+  }
 }
 
 void Core::nc_matmul_mx(const View& dst, const View& stationary, const View& stationary_scale,
@@ -145,10 +164,12 @@ void Core::memset(const View& dst, float value, Engine engine) {
 }
 
 void Core::activation(const View& dst, Activation function, const View& src, float scale,
-                      const View* bias) {
+                      const View* bias, const View* reduce_res) {
   isa::ActivationOp op{.function = function, .dst = dst, .src = src, .scale = scale};
   if (bias != nullptr)
     op.bias = bias->operand();
+  if (reduce_res != nullptr)
+    op.reduce_res = reduce_res->operand();
   sink_.Emit(Engine::kScalar, op);
 }
 

@@ -80,6 +80,7 @@ struct Scalar {
 
 struct Matmul {
   bool accumulate = false;
+  bool double_row = false;  // of fp8 [K, 2, M] and [K, 2, N]: a contraction of 2 K
 };
 
 struct Dma {
@@ -115,7 +116,7 @@ class Core {
   }
 
   // TensorEngine
-  // dst [M, N] = stationary [K, M]^T moving [K, N]
+  // dst [M, N] = stationary [K, M]^T moving [K, N]; of two fp32 operands four passes
   void nc_matmul(const View& dst, const View& stationary, const View& moving, Matmul options);
   void nc_matmul_mx(const View& dst, const View& stationary, const View& stationary_scale,
                     const View& moving, const View& moving_scale, Matmul options);
@@ -142,9 +143,9 @@ class Core {
     sink_.Emit(Engine::kVector, isa::Max8{.dst = dst, .src = src});
   }
 
-  // ScalarEngine: dst = function(src * scale + bias)
+  // ScalarEngine: dst = function(src * scale + bias); reduce_res [P, 1] = the sums of its rows
   void activation(const View& dst, Activation function, const View& src, float scale = 1.0f,
-                  const View* bias = nullptr);
+                  const View* bias = nullptr, const View* reduce_res = nullptr);
 
   // GpSimd: dst[p, f] = base + p * partition_step + f * free_step
   void iota(const View& dst, std::int32_t base, std::int32_t partition_step,
@@ -162,6 +163,7 @@ class Core {
   std::int32_t register_load(const View& src);
 
  private:
+  void MultiplyFp32(const View& dst, const View& stationary, const View& moving, Matmul options);
   Tile Make(Allocator& allocator, isa::Memory memory, const std::string& name, DType dtype,
             int partitions, std::initializer_list<std::int64_t> dims);
   RotatingTile Rotating(Allocator& allocator, isa::Memory memory, const std::string& name,

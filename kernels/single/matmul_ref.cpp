@@ -19,9 +19,50 @@ std::vector<double> Transposed(const std::vector<double>& rows, int k, int colum
   return result;
 }
 
+// The upper 12 of 24 places of an fp32 value, or the rest with its sign; no rest of Inf and NaN.
+double HalfOf(double value, bool high) {
+  if (!std::isfinite(value))
+    return high ? value : NAN;
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  const double place = std::ldexp(1.0, std::max(exponent - 1, -126) - 11);
+  const double upper = std::trunc(value / place) * place;
+  return high ? upper : std::copysign(value - upper, value);
+}
+
+// Every pass of `rows` rows four times, in the order of the machine: lower halves of the stationary
+// operand first, each with the lower half of the moving one first. The last is filled up with
+// zeros.
+std::vector<double> FourPasses(const std::vector<double>& values, int k, int columns, int rows,
+                               bool stationary) {
+  std::vector<double> result;
+  for (int first = 0; first < k; first += rows) {
+    for (int pass = 0; pass < 4; ++pass) {
+      const bool high = stationary ? pass >= 2 : pass % 2 == 1;
+      for (int r = first; r < first + rows; ++r) {
+        for (int c = 0; c < columns; ++c)
+          result.push_back(r < k ? HalfOf(values[std::size_t{1} * r * columns + c], high) : 0);
+      }
+    }
+  }
+  return result;
+}
+
+MatmulCase InPasses(const MatmulCase& given) {
+  MatmulCase all = given;
+  all.fp32 = false;
+  all.pass_rows = std::min(given.pass_rows, given.k);
+  all.stationary = FourPasses(given.stationary, given.k, given.m, all.pass_rows, true);
+  all.moving = FourPasses(given.moving, given.k, given.n, all.pass_rows, false);
+  all.k = 4 * all.pass_rows * ((given.k + all.pass_rows - 1) / all.pass_rows);
+  return all;
+}
+
 }  // namespace
 
 Judgement JudgeMatmul(const MatmulCase& given, const std::vector<double>& out) {
+  if (given.fp32)
+    return JudgeMatmul(InPasses(given), out);
   const std::vector<double> w = Transposed(given.stationary, given.k, given.m);
   const std::vector<double> x = Transposed(given.moving, given.k, given.n);
   Tally tally(given.bf16_psum);

@@ -20,15 +20,19 @@ void RequireSize(std::string_view command, std::uint32_t id, std::string_view wh
     throw SimError("{} {}: {} has {} entries, expected {}", command, id, what, size, expected);
 }
 
-void RequireType(std::string_view command, std::uint32_t id, PeMode mode, DType dtype) {
+void RequireType(std::string_view command, std::uint32_t id, PeMode mode, DType dtype,
+                 std::optional<PePart> part) {
   bool fits = true;
   switch (mode) {
     case PeMode::kOrdinary:
       fits = dtype == DType::kBf16 || dtype == DType::kFp16 || dtype == DType::kFp8E4M3Fn ||
-             dtype == DType::kFp8E4M3 || dtype == DType::kFp8E5M2;
+             dtype == DType::kFp8E4M3 || dtype == DType::kFp8E5M2 || dtype == DType::kFp32;
       break;
     case PeMode::kMx:
       fits = IsX4(dtype);
+      break;
+    case PeMode::kDoubleRow:
+      fits = dtype == DType::kFp8E4M3Fn || dtype == DType::kFp8E4M3 || dtype == DType::kFp8E5M2;
       break;
     case PeMode::kTranspose:
       break;
@@ -36,6 +40,10 @@ void RequireType(std::string_view command, std::uint32_t id, PeMode mode, DType 
   if (!fits)
     throw SimError("{} {}: {} is not an operand type of {} mode", command, id, NameOf(dtype),
                    NameOf(mode));
+  const bool parts = mode == PeMode::kOrdinary && dtype == DType::kFp32;
+  if (part.has_value() != parts)
+    throw SimError("{} {}: {} in {} mode {} a part, allowed of ordinary float32 and needed there",
+                   command, id, NameOf(dtype), NameOf(mode), part ? "with" : "without");
 }
 
 }  // namespace
@@ -44,7 +52,7 @@ void CommandCheck::Accept(const LoadCommand& command) {
   constexpr std::string_view kName = "LoadStationary";
   RequireRange(kName, command.id, "rows", command.rows, 1, config_.rows);
   RequireRange(kName, command.id, "cols", command.cols, 1, config_.cols);
-  RequireType(kName, command.id, command.mode, command.dtype);
+  RequireType(kName, command.id, command.mode, command.dtype, command.part);
   const bool mx = command.mode == PeMode::kMx;
   if (mx && !kMxGroup.IsWhole(command.rows))
     throw SimError("{} {}: rows is {}, MX mode needs a multiple of {}", kName, command.id,
@@ -58,6 +66,7 @@ void CommandCheck::Accept(const LoadCommand& command) {
   loaded_ = true;
   mode_ = command.mode;
   rows_ = command.rows;
+  parts_ = command.part.has_value();
 }
 
 void CommandCheck::Accept(const MoveCommand& command) {
@@ -71,7 +80,10 @@ void CommandCheck::Accept(const MoveCommand& command) {
   const bool half = SizeOf(command.psum_dtype) == 2;
   const int units = 2 * config_.psum_words;
   RequireRange(kName, command.id, "n", command.n, 1, half ? units : units / 2);
-  RequireType(kName, command.id, command.mode, command.dtype);
+  RequireType(kName, command.id, command.mode, command.dtype, command.part);
+  if (command.part.has_value() != parts_)
+    throw SimError("{} {}: {} beside a stationary operand {} float32, allowed together only", kName,
+                   command.id, NameOf(command.dtype), parts_ ? "of" : "other than");
   RequireRange(kName, command.id, "psum_address", command.psum_address, 0,
                units - command.n * (half ? 1 : 2));
   if (!half && command.psum_address % 2 != 0)

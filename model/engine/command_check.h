@@ -20,6 +20,7 @@ class CommandCheck {
   bool loaded_ = false;
   PeMode mode_ = PeMode::kOrdinary;
   int rows_ = 0;
+  bool parts_ = false;
 };
 
 }  // namespace bwmm::engine

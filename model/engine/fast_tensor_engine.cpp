@@ -117,8 +117,13 @@ void FastTensorEngine::Finish(const MoveCommand& command) {
   std::vector<float> out;
   if (command.mode == PeMode::kOrdinary) {
     out.resize(std::size_t{1} * command.n * cols);
-    ops::Matmul(stationary_.dtype, stationary_.data.data(), command.dtype, command.data.data(),
-                command.rows, cols, command.n, out.data());
+    ops::Matmul({stationary_.dtype, stationary_.part}, stationary_.data.data(),
+                {command.dtype, command.part}, command.data.data(), command.rows, cols, command.n,
+                out.data());
+  } else if (command.mode == PeMode::kDoubleRow) {
+    out.resize(std::size_t{1} * command.n * cols);
+    ops::MatmulDoubleRow(stationary_.dtype, stationary_.data.data(), command.dtype,
+                         command.data.data(), command.rows, cols, command.n, out.data());
   } else if (command.mode == PeMode::kMx) {
     out.resize(std::size_t{1} * command.n * cols);
     ops::MatmulMx(stationary_.dtype, stationary_.data.data(), stationary_.scales.data(),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 
 #include "model/engine/tensor_engine.h"
@@ -18,12 +19,14 @@ constexpr std::uint8_t RtlModeOf(PeMode mode) {
       return 1;
     case PeMode::kTranspose:
       return 2;
+    case PeMode::kDoubleRow:
+      return 3;
   }
   return 0;
 }
 
 // pe_fmt_e; transpose mode moves bits and has one format for all types.
-inline std::uint8_t RtlFormatOf(PeMode mode, DType dtype) {
+inline std::uint8_t RtlFormatOf(PeMode mode, DType dtype, std::optional<PePart> part) {
   if (mode == PeMode::kTranspose)
     return 0;
   switch (dtype) {
@@ -43,6 +46,8 @@ inline std::uint8_t RtlFormatOf(PeMode mode, DType dtype) {
       return 7;
     case DType::kFp4E2M1FnX4:
       return 8;
+    case DType::kFp32:
+      return part == PePart::kHigh ? 9 : 10;
     default:
       Check(false, "CommandCheck lets only operand types through");
       return 0;
@@ -55,7 +60,7 @@ void DriveCommand(const std::variant<LoadCommand, MoveCommand>& command, Model& 
       [&model](const auto& fields) {
         model.command_id_i = fields.id;
         model.command_mode_i = RtlModeOf(fields.mode);
-        model.command_fmt_i = RtlFormatOf(fields.mode, fields.dtype);
+        model.command_fmt_i = RtlFormatOf(fields.mode, fields.dtype, fields.part);
         model.command_rows_i = static_cast<std::uint16_t>(fields.rows);
       },
       command);

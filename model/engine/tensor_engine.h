@@ -40,8 +40,10 @@ struct LoadCommand {
   DType dtype = DType::kBf16;  // element type; x4 in MX mode; transpose: any 1, 2 or 4-byte type
   int rows = 0;                // K; whole scale groups in MX mode
   int cols = 0;                // M
-  std::vector<std::uint32_t> data;   // [rows][cols], raw bits in the low end of each word
+  // [rows][cols], raw bits in the low end of each word; double_row: two elements, the first lowest
+  std::vector<std::uint32_t> data;
   std::vector<std::uint8_t> scales;  // MX: [scale groups][cols], E8M0
+  std::optional<PePart> part;        // of fp32 elements, in ordinary mode
 };
 
 // Streams the moving operand [rows, n] and writes n PSUM rows of `cols` words, where `cols` is M of
@@ -60,6 +62,7 @@ struct MoveCommand {
   bool accumulate = false;           // transpose never accumulates
   std::vector<std::uint32_t> data;   // [rows][n]
   std::vector<std::uint8_t> scales;  // MX: [scale groups][n], E8M0
+  std::optional<PePart> part;        // of fp32 elements, in ordinary mode
 };
 
 enum class EventKind : std::uint8_t {

@@ -2,24 +2,12 @@
 // byte counters take it from.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "model/isa/instruction.h"
+#include "model/isa/region.h"
 
 namespace bwmm::isa {
-
-// A box: partitions [partition, partition_end) x bytes [begin, end) of each. HBM regions have the
-// partition range [0, 1) and absolute addresses.
-struct Region {
-  Memory memory = Memory::kSbuf;
-  int partition = 0;
-  int partition_end = 1;
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-
-  friend bool operator==(const Region&, const Region&) = default;
-};
 
 struct Access {
   Region region;
@@ -28,12 +16,9 @@ struct Access {
   bool index = false;
 };
 
-// Regions are exact for dense patterns. A pattern with gaps gives one region per dense run up to a
-// small number of runs, its bounding box beyond. A gathered or scattered operand gives its whole
-// table, because the rows are not known before the index tensor is read.
+// Each operand is one region, exactly its bytes; a scale one per quadrant. A gathered or scattered
+// operand gives its whole table, one with a scalar offset the box of all its places, because the
+// rows are not known before the index tensor is read.
 std::vector<Access> AccessesOf(const Instruction& instruction);
-
-// Regions of one operand as above, appended to `regions`.
-void AppendRegions(const Operand& operand, std::vector<Region>& regions);
 
 }  // namespace bwmm::isa

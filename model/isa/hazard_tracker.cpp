@@ -29,44 +29,62 @@ void HazardTracker::Add(std::uint32_t id, Unit unit, bool tensor_load,
                         std::vector<Dependency>& dependencies) {
   found_ = &dependencies;
   first_found_ = dependencies.size();
-  const Order order = OrderOf(unit, tensor_load);
+  const Who who{id, OrderOf(unit, tensor_load)};
   // Reads first, so that an instruction's own write does not hide what its reads depend on.
   for (const bool write : {false, true}) {
     for (const Access& access : accesses) {
-      if (access.write != write || access.region.begin >= access.region.end)
-        continue;
-      const Region& region = access.region;
-      const Gate gate = access.index ? Gate::kStart : data_gate;
-      if (region.memory == Memory::kHbm) {
-        Visit(hbm_, region.begin, region.end, {id, 1, order}, write, gate);
-        continue;
-      }
-      auto& quadrants = region.memory == Memory::kSbuf ? sbuf_ : psum_;
-      Check(region.partition >= 0 && region.partition_end <= kQuadrants * kQuadrantRows,
-            "a region lies within the partitions");
-      for (int q = region.partition / kQuadrantRows; q * kQuadrantRows < region.partition_end;
-           ++q) {
-        const int low = std::max(region.partition - q * kQuadrantRows, 0);
-        const int high = std::min(region.partition_end - q * kQuadrantRows, kQuadrantRows);
-        const std::uint64_t mask =
-            ((std::uint64_t{1} << high) - 1) & ~((std::uint64_t{1} << low) - 1);
-        Visit(quadrants[q], region.begin, region.end, {id, static_cast<std::uint32_t>(mask), order},
-              write, gate);
-      }
+      if (access.write == write && access.region.begin < access.region.end)
+        Visit(access, who, access.index ? Gate::kStart : data_gate);
     }
   }
 }
 
-HazardTracker::Space::iterator HazardTracker::Cut(Space& space, std::uint64_t begin,
-                                                  std::uint64_t end) {
+void HazardTracker::Visit(const Access& access, const Who& who, Gate gate) {
+  const Region& region = access.region;
+  const bool write = access.write;
+  Check(region.partition >= 0 && region.partition_end <= kQuadrants * kQuadrantRows,
+        "a region lies within the partitions");
+  Space& space = spaces_[static_cast<int>(region.memory)];
+  GapRecord whole{who, {}};
+  whole.partitions =
+      (~Partitions() >> (kQuadrants * kQuadrantRows - (region.partition_end - region.partition)))
+      << region.partition;
+  CompareGaps(space.writers, region, whole, write,
+              write ? Hazard::kWriteAfterWrite : Hazard::kReadAfterWrite, gate);
+  if (write)
+    CompareGaps(space.readers, region, whole, write, Hazard::kWriteAfterRead, gate);
+  for (int q = region.partition / kQuadrantRows; q * kQuadrantRows < region.partition_end; ++q) {
+    const int low = std::max(region.partition - q * kQuadrantRows, 0);
+    const int high = std::min(region.partition_end - q * kQuadrantRows, kQuadrantRows);
+    const std::uint64_t mask = ((std::uint64_t{1} << high) - 1) & ~((std::uint64_t{1} << low) - 1);
+    const Record record{who, static_cast<std::uint32_t>(mask)};
+    if (region.dense())
+      VisitDense(space.dense[q], region.begin, region.end, record, write, gate);
+    else
+      CompareDense(space.dense[q], region, record, write, gate);
+  }
+  if (region.dense())
+    return;
+  if (!write) {
+    space.readers.VisitSame(region, [&](const GapRecord& old) {
+      const bool replaced = old.order == who.order && who.order != Order::kNone &&
+                            (old.partitions & ~whole.partitions).none();
+      return old.id >= oldest_ && !replaced;
+    });
+  }
+  (write ? space.writers : space.readers).Insert(region, whole);
+}
+
+HazardTracker::Intervals::iterator HazardTracker::Cut(Intervals& intervals, std::uint64_t begin,
+                                                      std::uint64_t end) {
   const auto split = [&](std::uint64_t at) {
-    auto next = space.lower_bound(at);
-    if (next != space.begin()) {
+    auto next = intervals.lower_bound(at);
+    if (next != intervals.begin()) {
       auto before = std::prev(next);
       if (before->second.end > at) {
         Interval upper = before->second;
         before->second.end = at;
-        next = space.emplace_hint(next, at, std::move(upper));
+        next = intervals.emplace_hint(next, at, std::move(upper));
       }
     }
     return next;
@@ -76,9 +94,9 @@ HazardTracker::Space::iterator HazardTracker::Cut(Space& space, std::uint64_t be
   // Fill the gaps.
   std::uint64_t at = begin;
   for (auto i = first; at < end;) {
-    if (i == space.end() || i->first > at) {
-      const std::uint64_t gap_end = i == space.end() ? end : std::min(end, i->first);
-      i = space.emplace_hint(i, at, Interval{.end = gap_end, .writers = {}, .readers = {}});
+    if (i == intervals.end() || i->first > at) {
+      const std::uint64_t gap_end = i == intervals.end() ? end : std::min(end, i->first);
+      i = intervals.emplace_hint(i, at, Interval{.end = gap_end, .writers = {}, .readers = {}});
       if (at == begin)
         first = i;
     }
@@ -88,24 +106,64 @@ HazardTracker::Space::iterator HazardTracker::Cut(Space& space, std::uint64_t be
   return first;
 }
 
-void HazardTracker::Visit(Space& space, std::uint64_t begin, std::uint64_t end,
-                          const Record& record, bool write, Gate gate) {
-  auto i = Cut(space, begin, end);
+void HazardTracker::CompareGaps(RegionIndex<GapRecord>& index, const Region& region,
+                                const GapRecord& record, bool write, Hazard hazard, Gate gate) {
+  index.Visit(region.begin, region.end, [&](const Region& other, GapRecord& old) {
+    if (old.id < oldest_)
+      return false;
+    if ((old.partitions & record.partitions).none() || !ShareBytes(region, other))
+      return true;
+    Depend(old, record, hazard, gate);
+    if (write && Covers(region, other))
+      old.partitions &= ~record.partitions;
+    return old.partitions.any();
+  });
+}
+
+void HazardTracker::CompareDense(Intervals& intervals, const Region& region, const Record& record,
+                                 bool write, Gate gate) {
+  auto i = intervals.upper_bound(region.begin);
+  if (i != intervals.begin())
+    --i;
+  for (; i != intervals.end() && i->first < region.end; ++i) {
+    Interval& interval = i->second;
+    Drop(interval.writers);
+    Drop(interval.readers);
+    const Region whole{.begin = i->first, .end = interval.end};
+    if ((interval.writers.empty() && (!write || interval.readers.empty())) ||
+        !ShareBytes(region, whole))
+      continue;
+    for (const Record& old : interval.writers) {
+      if (old.partitions & record.partitions)
+        Depend(old, record, write ? Hazard::kWriteAfterWrite : Hazard::kReadAfterWrite, gate);
+    }
+    if (!write)
+      continue;
+    for (const Record& old : interval.readers) {
+      if (old.partitions & record.partitions)
+        Depend(old, record, Hazard::kWriteAfterRead, gate);
+    }
+  }
+}
+
+void HazardTracker::VisitDense(Intervals& intervals, std::uint64_t begin, std::uint64_t end,
+                               const Record& record, bool write, Gate gate) {
+  auto i = Cut(intervals, begin, end);
   if (!write) {
-    for (; i != space.end() && i->first < end; ++i)
+    for (; i != intervals.end() && i->first < end; ++i)
       Read(i->second, record, gate);
     return;
   }
   // Intervals in which nothing but this write is left become one.
-  auto merged = space.end();
-  while (i != space.end() && i->first < end) {
+  auto merged = intervals.end();
+  while (i != intervals.end() && i->first < end) {
     Write(i->second, record, gate);
     const bool alone = i->second.writers.size() == 1 && i->second.readers.empty();
-    if (alone && merged != space.end()) {
+    if (alone && merged != intervals.end()) {
       merged->second.end = i->second.end;
-      i = space.erase(i);
+      i = intervals.erase(i);
     } else {
-      merged = alone ? i : space.end();
+      merged = alone ? i : intervals.end();
       ++i;
     }
   }
@@ -147,7 +205,7 @@ void HazardTracker::Write(Interval& interval, const Record& record, Gate gate) {
   interval.writers.push_back(record);
 }
 
-void HazardTracker::Depend(const Record& on, const Record& by, Hazard hazard, Gate gate) {
+void HazardTracker::Depend(const Who& on, const Who& by, Hazard hazard, Gate gate) {
   if (on.id == by.id)
     return;
   const bool same_stream = on.order == by.order && on.order != Order::kNone;

@@ -6,9 +6,13 @@
 //     [0, 256)  writers {12: partitions 0..31}   readers {15: 0..31, 17: 0..3}
 //     [256, 512) ...
 //
+// Accesses with gaps stand beside the map, found by their boxes and compared run by run, so that
+// one slice of columns does not wait for another.
+//
 // A write replaces what it covers: a later access that would conflict with the covered record
-// conflicts with the write too, and the write waits for it. Engines that complete in order also let
-// a later read replace an earlier one, and need no waiting between their own reads and writes:
+// conflicts with the write too, and the write waits for it. What it covers in part stays. Engines
+// that complete in order also let a later read replace an earlier one, and need no waiting between
+// their own reads and writes:
 //
 //                    writes after reads/writes of the same engine     reads after writes
 //   Vector, Scalar, GpSimd, Sync   in order, no wait                  wait (no forwarding)
@@ -19,11 +23,13 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <map>
 #include <vector>
 
 #include "model/isa/access.h"
+#include "model/isa/region_index.h"
 #include "model/isa/unit.h"
 
 namespace bwmm::isa {
@@ -59,33 +65,51 @@ class HazardTracker {
     kSync,
     kNone
   };
-  struct Record {
+  struct Who {
     std::uint32_t id = 0;
-    std::uint32_t partitions = 0;  // of the quadrant, one bit each
     Order order = Order::kNone;
+  };
+  struct Record : Who {
+    std::uint32_t partitions = 0;  // of the quadrant, one bit each
+  };
+  static constexpr int kQuadrants = 4;
+  static constexpr int kQuadrantRows = 32;
+  using Partitions = std::bitset<kQuadrants * kQuadrantRows>;
+  // An access with gaps.
+  struct GapRecord : Who {
+    Partitions partitions;
   };
   struct Interval {
     std::uint64_t end = 0;
     std::vector<Record> writers;
     std::vector<Record> readers;
   };
-  using Space = std::map<std::uint64_t, Interval>;  // by begin
+  using Intervals = std::map<std::uint64_t, Interval>;  // by begin
+  // HBM has one partition.
+  struct Space {
+    std::array<Intervals, kQuadrants> dense;
+    RegionIndex<GapRecord> writers;
+    RegionIndex<GapRecord> readers;
+  };
 
   static Order OrderOf(Unit unit, bool tensor_load);
-  void Visit(Space& space, std::uint64_t begin, std::uint64_t end, const Record& record, bool write,
-             Gate gate);
+  void Visit(const Access& access, const Who& who, Gate gate);
+  void VisitDense(Intervals& intervals, std::uint64_t begin, std::uint64_t end,
+                  const Record& record, bool write, Gate gate);
+  // An access with gaps meets whole intervals.
+  void CompareDense(Intervals& intervals, const Region& region, const Record& record, bool write,
+                    Gate gate);
+  // Any access meets those with gaps.
+  void CompareGaps(RegionIndex<GapRecord>& index, const Region& region, const GapRecord& record,
+                   bool write, Hazard hazard, Gate gate);
   void Read(Interval& interval, const Record& record, Gate gate);
   void Write(Interval& interval, const Record& record, Gate gate);
   // Makes [begin, end) a whole number of intervals and answers the first of them.
-  Space::iterator Cut(Space& space, std::uint64_t begin, std::uint64_t end);
-  void Depend(const Record& on, const Record& by, Hazard hazard, Gate gate);
+  Intervals::iterator Cut(Intervals& intervals, std::uint64_t begin, std::uint64_t end);
+  void Depend(const Who& on, const Who& by, Hazard hazard, Gate gate);
   void Drop(std::vector<Record>& records) const;
 
-  static constexpr int kQuadrants = 4;
-  static constexpr int kQuadrantRows = 32;
-  Space hbm_;
-  std::array<Space, kQuadrants> sbuf_;
-  std::array<Space, kQuadrants> psum_;
+  std::array<Space, 3> spaces_;  // by memory
   std::uint32_t oldest_ = 0;
   std::vector<Dependency>* found_ = nullptr;
   std::size_t first_found_ = 0;

@@ -46,6 +46,11 @@ void OperandCheck::RequireMx(PeMode mode, bool has_scale) const {
     Refuse("MX operands have scales, others have none");
 }
 
+void OperandCheck::RequireWhole(PeMode mode, bool has_part) const {
+  if (mode != PeMode::kOrdinary && has_part)
+    Refuse(fmt::format("a part is of ordinary mode, not of {}", NameOf(mode)));
+}
+
 void OperandCheck::Place(const Operand& operand) const {
   if (operand.memory == Memory::kHbm)
     return;
@@ -143,14 +148,27 @@ void OperandCheck::PerPartition(const Operand& scalar, const Operand& dst) const
       scalar);
 }
 
-void OperandCheck::PeType(const Operand& operand) const {
+void OperandCheck::PeType(const Operand& operand, std::optional<PePart> part) const {
   const DType type = operand.dtype;
   const bool half = type == DType::kBf16 || type == DType::kFp16;
   const bool fp8 = type == DType::kFp8E5M2 ||
                    type == (limits_.generation >= 4 ? DType::kFp8E4M3Fn : DType::kFp8E4M3) ||
                    type == DType::kFp8E4M3;
-  Require(half || fp8, "PE operands are bfloat16, float16 or fp8 (e4m3fn on generation 4 only)",
+  Require(half || fp8 || type == DType::kFp32,
+          "PE operands are bfloat16, float16, float32 or fp8 (e4m3fn on generation 4 only)",
           operand);
+  Require(part.has_value() == (type == DType::kFp32),
+          "float32 is multiplied in parts, high or low, and no other type is", operand);
+}
+
+void OperandCheck::DoubleRow(const Operand& operand) const {
+  if (limits_.generation < 3)
+    Refuse(fmt::format("double_row needs generation 3 (trn2), this machine is generation {}",
+                       limits_.generation));
+  Require(operand.rank >= 2 && operand.dims[0].size == 2,
+          "the outermost free dimension of a double_row operand must be 2", operand);
+  PeType(operand, std::nullopt);
+  Require(SizeOf(operand.dtype) == 1, "double_row operands must be fp8", operand);
 }
 
 void OperandCheck::Scale(const Operand& scale, const Operand& data) const {

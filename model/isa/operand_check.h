@@ -17,6 +17,7 @@ class OperandCheck {
   OperandCheck(const Instruction& instruction, const Limits& limits)
       : instruction_(instruction), limits_(limits) {}
 
+  Engine engine() const { return instruction_.engine; }
   [[noreturn]] void Refuse(const std::string& why) const;
   void Require(bool holds, std::string_view rule, const Operand& operand) const;
   // Integer arithmetic is exact, so its constants are whole numbers of int32.
@@ -31,6 +32,7 @@ class OperandCheck {
 
   void Ranked(const Operand& operand) const;
   void RequireMx(PeMode mode, bool has_scale) const;
+  void RequireWhole(PeMode mode, bool has_part) const;
   // Start partition rule of SBUF and PSUM accesses, and that the bytes exist.
   void Place(const Operand& operand) const;
   // The bytes of an SBUF or PSUM operand exist.
@@ -45,7 +47,9 @@ class OperandCheck {
   void SameShape(const Operand& source, const Operand& dst) const;
   // A scalar operand: one value per partition, or one for all.
   void PerPartition(const Operand& scalar, const Operand& dst) const;
-  void PeType(const Operand& operand) const;
+  // Checks [K, 2, C] fp8 operands of double_row mode.
+  void DoubleRow(const Operand& operand) const;
+  void PeType(const Operand& operand, std::optional<PePart> part) const;
   // The scale of x4 words `data`: quadrant layout, one byte per word of a row.
   void Scale(const Operand& scale, const Operand& data) const;
   void PeScale(const Operand& scale, const Operand& data) const;

@@ -24,6 +24,9 @@ constexpr std::size_t CountOf(AluOp) {
 constexpr std::size_t CountOf(PeMode) {
   return kPeModes;
 }
+constexpr std::size_t CountOf(PePart) {
+  return kPeParts;
+}
 constexpr std::size_t CountOf(Activation) {
   return kActivations;
 }

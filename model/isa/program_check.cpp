@@ -19,10 +19,11 @@ class PairCheck {
     Require(move.mode == stationary_.mode,
             fmt::format("mode must be {}, the load_stationary's", NameOf(stationary_.mode)),
             move.dst);
-    Require(move.dst.partitions == loaded.free_size(),
-            fmt::format("dst must have {} partitions, the columns of the stationary operand",
-                        loaded.free_size()),
-            move.dst);
+    const std::int64_t columns = loaded.free_size() / RowsInOne(stationary_.mode);
+    Require(
+        move.dst.partitions == columns,
+        fmt::format("dst must have {} partitions, the columns of the stationary operand", columns),
+        move.dst);
     if (move.mode == PeMode::kTranspose) {
       Require(
           move.dst.free_size() == loaded.partitions,
@@ -37,6 +38,8 @@ class PairCheck {
               move.dst);
       return;
     }
+    Require(move.part.has_value() == stationary_.part.has_value(),
+            "float32 is multiplied with float32 only", move.moving);
     Require(move.moving.partitions == loaded.partitions,
             fmt::format("moving must have {} partitions, those of the stationary operand",
                         loaded.partitions),

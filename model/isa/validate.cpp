@@ -37,12 +37,13 @@ class Validator : public OperandCheck {
   }
   void operator()(const LoadStationary& i) const {
     RequireMx(i.mode, i.scale.has_value());
+    RequireWhole(i.mode, i.part.has_value());
     Require(i.stationary.memory == Memory::kSbuf, "stationary must be in SBUF", i.stationary);
     Ranked(i.stationary);
     Place(i.stationary);
-    Require(i.stationary.free_size() <= limits().psum_partitions,
-            fmt::format("stationary free size must be at most {}", limits().psum_partitions),
-            i.stationary);
+    const std::int64_t widest = RowsInOne(i.mode) * limits().psum_partitions;
+    Require(i.stationary.free_size() <= widest,
+            fmt::format("stationary free size must be at most {}", widest), i.stationary);
     if (i.mode == PeMode::kMx) {
       Require(i.stationary.partitions % kQuadrantPartitions == 0,
               "MX partitions must be a multiple of 32", i.stationary);
@@ -51,12 +52,15 @@ class Validator : public OperandCheck {
       Require(IsX4(i.stationary.dtype), "MX operands must be x4 types", i.stationary);
       PeScale(*i.scale, i.stationary);
     } else if (i.mode == PeMode::kOrdinary) {
-      PeType(i.stationary);
+      PeType(i.stationary, i.part);
+    } else if (i.mode == PeMode::kDoubleRow) {
+      DoubleRow(i.stationary);
     }
   }
 
   void operator()(const MultiplyMoving& i) const {
     RequireMx(i.mode, i.scale.has_value());
+    RequireWhole(i.mode, i.part.has_value());
     Require(i.dst.memory == Memory::kPsum, "dst must be in PSUM", i.dst);
     Require(i.dst.partition == 0 && i.dst.contiguous_run() == i.dst.free_size(),
             "dst must be dense and start at partition 0", i.dst);
@@ -73,8 +77,11 @@ class Validator : public OperandCheck {
     Require(i.moving.memory == Memory::kSbuf, "moving must be in SBUF", i.moving);
     Ranked(i.moving);
     Place(i.moving);
-    Require(i.moving.free_size() == i.dst.free_size(),
-            fmt::format("moving free size must equal dst's, {}", i.dst.free_size()), i.moving);
+    const std::int64_t elements = RowsInOne(i.mode) * i.dst.free_size();
+    Require(i.moving.free_size() == elements,
+            fmt::format("moving free size must be {}, {} of dst's elements", elements,
+                        i.mode == PeMode::kDoubleRow ? "twice the number" : "the number"),
+            i.moving);
     Require(
         i.dst.dtype == DType::kFp32 || (i.dst.dtype == DType::kBf16 && limits().generation >= 4),
         limits().generation >= 4 ? "dst must be float32 or bfloat16" : "dst must be float32",
@@ -82,8 +89,10 @@ class Validator : public OperandCheck {
     if (i.mode == PeMode::kMx) {
       Require(IsX4(i.moving.dtype), "MX operands must be x4 types", i.moving);
       PeScale(*i.scale, i.moving);
+    } else if (i.mode == PeMode::kDoubleRow) {
+      DoubleRow(i.moving);
     } else {
-      PeType(i.moving);
+      PeType(i.moving, i.part);
     }
   }
 

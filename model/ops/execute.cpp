@@ -61,16 +61,19 @@ DmaTraffic TrafficOf(const isa::DmaCopy& copy, CoreMemory& memory) {
     traffic.rows_skipped = all;
     return traffic;
   }
-  if (!rows) {
-    traffic.rows_moved = all;
-    return traffic;
-  }
   for (std::int64_t p = 0; p < all; ++p) {
+    if (!rows) {
+      traffic.lanes.push_back(static_cast<int>(p));
+      continue;
+    }
     isa::Operand lane = rows->index;
     lane.partition += static_cast<int>(p);
     lane.partitions = 1;
     const auto index = static_cast<std::uint32_t>(ReadInt32(lane, memory));
-    ++(static_cast<std::int64_t>(index) < rows->rows ? traffic.rows_moved : traffic.rows_skipped);
+    if (static_cast<std::int64_t>(index) < rows->rows)
+      traffic.lanes.push_back(static_cast<int>(p));
+    else
+      ++traffic.rows_skipped;
   }
   return traffic;
 }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "model/isa/instruction.h"
 #include "model/ops/memory.h"
@@ -33,7 +34,7 @@ struct CoreMemory {
 
 // What a DMA moved once its dynamic rows are known.
 struct DmaTraffic {
-  std::int64_t rows_moved = 0;    // rows not skipped; all rows of a static access
+  std::vector<int> lanes = {};    // rows not skipped; all rows of a static access
   std::int64_t rows_skipped = 0;  // out of bounds with kSkip
 };
 

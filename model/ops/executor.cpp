@@ -262,7 +262,7 @@ void Core::Run(const isa::Instruction& instruction) {
   }
   if (const auto* load = std::get_if<isa::LoadStationary>(&instruction.body)) {
     stationary_ = *load;
-    stationary_data_ = GatherPeOperand(load->stationary, load->scale, sbuf_);
+    stationary_data_ = GatherPeOperand(load->stationary, load->scale, sbuf_, load->mode);
   } else {
     Multiply(std::get<isa::MultiplyMoving>(instruction.body));
   }
@@ -276,16 +276,19 @@ void Core::Multiply(const isa::MultiplyMoving& op) {
     psum_.WriteTransposed(address, op.dst.dtype, stationary_data_.data.data(), k, m);
     return;
   }
-  const PeOperand moving = GatherPeOperand(op.moving, op.scale, sbuf_);
+  const PeOperand moving = GatherPeOperand(op.moving, op.scale, sbuf_, op.mode);
   Check(moving.rows == k, "stationary and moving have the same partitions");
   std::vector<float> out(std::size_t{1} * moving.columns * m);
   if (op.mode == PeMode::kMx) {
     MatmulMx(stationary_.stationary.dtype, stationary_data_.data.data(),
              stationary_data_.scales.data(), op.moving.dtype, moving.data.data(),
              moving.scales.data(), k, m, moving.columns, out.data());
+  } else if (op.mode == PeMode::kDoubleRow) {
+    MatmulDoubleRow(stationary_.stationary.dtype, stationary_data_.data.data(), op.moving.dtype,
+                    moving.data.data(), k, m, moving.columns, out.data());
   } else {
-    Matmul(stationary_.stationary.dtype, stationary_data_.data.data(), op.moving.dtype,
-           moving.data.data(), k, m, moving.columns, out.data());
+    Matmul({stationary_.stationary.dtype, stationary_.part}, stationary_data_.data.data(),
+           {op.moving.dtype, op.part}, moving.data.data(), k, m, moving.columns, out.data());
   }
   psum_.Write(address, op.dst.dtype, op.accumulate, out.data(), moving.columns, m);
 }

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <vector>
 
-#include "model/ops/pe_decode.h"
-
 namespace bwmm::ops {
 namespace {
 
@@ -34,12 +32,12 @@ bool AllZero(const float* values, int count) {
 
 }  // namespace
 
-void Matmul(DType w_type, const std::uint32_t* w, DType x_type, const std::uint32_t* x, int k,
-            int m, int n, float* out) {
+void Matmul(PeFormat w_format, const std::uint32_t* w, PeFormat x_format, const std::uint32_t* x,
+            int k, int m, int n, float* out) {
   const int stride = (m + kTileColumns - 1) / kTileColumns * kTileColumns;
   std::vector<float> w_values(static_cast<std::size_t>(k) * stride);
-  const ElementDecoder decode_w(w_type);
-  const ElementDecoder decode_x(x_type);
+  const ElementDecoder decode_w(w_format);
+  const ElementDecoder decode_x(x_format);
   bool w_finite = true;
   for (int i = 0; i < k; ++i) {
     for (int c = 0; c < m; ++c) {
@@ -75,6 +73,21 @@ void Matmul(DType w_type, const std::uint32_t* w, DType x_type, const std::uint3
       }
     }
   }
+}
+
+void MatmulDoubleRow(DType w_type, const std::uint32_t* w, DType x_type, const std::uint32_t* x,
+                     int k, int m, int n, float* out) {
+  const auto split = [k](const std::uint32_t* pairs, int columns) {
+    std::vector<std::uint32_t> rows;
+    for (int i = 0; i < k; ++i) {
+      for (const int shift : {0, 8}) {
+        for (int c = 0; c < columns; ++c)
+          rows.push_back(pairs[static_cast<std::ptrdiff_t>(i) * columns + c] >> shift & 0xff);
+      }
+    }
+    return rows;
+  };
+  Matmul(w_type, split(w, m).data(), x_type, split(x, n).data(), 2 * k, m, n, out);
 }
 
 }  // namespace bwmm::ops

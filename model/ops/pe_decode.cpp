@@ -77,13 +77,23 @@ std::span<const float> ValuesOf(DType type) {
 
 }  // namespace
 
-ElementDecoder::ElementDecoder(DType type) {
-  if (type == DType::kBf16)
+ElementDecoder::ElementDecoder(PeFormat format) : part_(format.part) {
+  const DType type = format.dtype;
+  Check(part_.has_value() == (type == DType::kFp32), "the PE array takes fp32 in parts");
+  if (part_ || type == DType::kBf16)
     return;
   const std::span<const float> values = ValuesOf(type);
   values_ = values.data();
   mask_ = static_cast<std::uint32_t>(values.size() - 1);
   bits_ = std::bit_width(mask_);
+}
+
+float ElementDecoder::PartOf(std::uint32_t raw, PePart part) {
+  const auto value = std::bit_cast<float>(raw);
+  const auto high = std::bit_cast<float>(raw & 0xfffff000U);
+  if (part == PePart::kHigh)
+    return std::isnan(value) ? value : high;  // the bits that make it NaN may be low ones
+  return std::copysign(value - high, value);  // exact; NaN of Inf
 }
 
 double DecodeScale(std::uint8_t code) {

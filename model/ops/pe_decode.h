@@ -6,19 +6,31 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 
+#include "model/isa/pe_mode.h"
 #include "model/numerics/dtype.h"
 
 namespace bwmm::ops {
 
+// A type as the PE array takes it.
+struct PeFormat {
+  PeFormat(DType type, std::optional<PePart> of_fp32 = std::nullopt) : dtype(type), part(of_fp32) {}
+
+  DType dtype;
+  std::optional<PePart> part;
+};
+
 // Decodes elements of one type; made once per operand, because it is asked for every element.
 class ElementDecoder {
  public:
-  // bf16, fp16, fp8, or an x4 type.
-  explicit ElementDecoder(DType type);
+  // bf16, fp16, fp8, a part of fp32, or an x4 type.
+  explicit ElementDecoder(PeFormat format);
 
   // An ordinary operand. Inf and NaN come out as such.
   float Scalar(std::uint32_t raw) const {
+    if (part_)
+      return PartOf(raw, *part_);
     return values_ == nullptr ? std::bit_cast<float>(raw << 16) : values_[raw & mask_];
   }
 
@@ -26,7 +38,10 @@ class ElementDecoder {
   float Lane(std::uint32_t raw, int lane) const { return values_[(raw >> (lane * bits_)) & mask_]; }
 
  private:
-  const float* values_ = nullptr;  // of every code; bf16 needs none
+  static float PartOf(std::uint32_t raw, PePart part);
+
+  std::optional<PePart> part_;
+  const float* values_ = nullptr;  // of every code; bf16 and fp32 need none
   int bits_ = 16;
   std::uint32_t mask_ = 0xffff;
 };

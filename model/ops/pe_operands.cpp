@@ -1,6 +1,7 @@
 #include "model/ops/pe_operands.h"
 
 #include <cstring>
+#include <utility>
 
 #include "model/isa/pattern.h"
 #include "model/numerics/scale_group.h"
@@ -19,10 +20,22 @@ void Spread(const std::byte* row, std::int64_t stride, int count, std::uint32_t*
   }
 }
 
+// [rows][2][columns] bytes to [rows][columns] pairs.
+void PairRows(PeOperand& operand) {
+  operand.columns /= 2;
+  std::vector<std::uint32_t> pairs;
+  for (int p = 0; p < operand.rows; ++p) {
+    const std::uint32_t* first = &operand.data[std::size_t{2} * p * operand.columns];
+    for (int c = 0; c < operand.columns; ++c)
+      pairs.push_back(first[c] | first[operand.columns + c] << 8);
+  }
+  operand.data = std::move(pairs);
+}
+
 }  // namespace
 
 PeOperand GatherPeOperand(const isa::Operand& operand, const std::optional<isa::Operand>& scale,
-                          const Sbuf& sbuf) {
+                          const Sbuf& sbuf, PeMode mode) {
   PeOperand result;
   result.rows = static_cast<int>(operand.partitions);
   result.columns = static_cast<int>(operand.free_size());
@@ -47,6 +60,8 @@ PeOperand GatherPeOperand(const isa::Operand& operand, const std::optional<isa::
       words += line;
     });
   }
+  if (mode == PeMode::kDoubleRow)
+    PairRows(result);
   if (!scale)
     return result;
   Check(scale->contiguous_run() == scale->free_size() && scale->free_size() == result.columns,

@@ -136,6 +136,7 @@ void Execute(const isa::ActivationOp& op, CoreMemory& memory) {
   const PartitionScalar<float> bias(op.bias ? isa::ScalarArg(*op.bias) : isa::ScalarArg(0.0f),
                                     dst.partitions(), memory);
   std::vector<float> x(src.free_size());
+  std::vector<float> sums(op.reduce_res ? dst.partitions() : 0);
   for (std::int64_t p = 0; p < dst.partitions(); ++p) {
     src.Load(p, x.data());
     // Without scale or bias the value stays as it is: -0 + 0 would lose its sign.
@@ -145,8 +146,16 @@ void Execute(const isa::ActivationOp& op, CoreMemory& memory) {
     }
     Activate(op.function, x.data(), static_cast<int>(x.size()), x.data());
     dst.Store(p, x.data());
+    for (std::size_t i = 0; op.reduce_res && i < x.size(); ++i)
+      ApplyAlu(isa::AluOp::kAdd, &sums[p], 1, [&](std::int64_t) { return x[i]; });
   }
   dst.Commit();
+  if (!op.reduce_res)
+    return;
+  OperandView result(*op.reduce_res, memory);
+  for (std::int64_t p = 0; p < result.partitions(); ++p)
+    result.Store(p, &sums[p]);
+  result.Commit();
 }
 
 void Execute(const isa::ScalarTensorTensor& op, CoreMemory& memory) {

@@ -13,9 +13,12 @@ using units::Unit;
 
 units::CostTable CostsOf(const MachineConfig& c) {
   return {.min_interval = c.compute.min_interval,
+          .vector_latency_cycles = c.compute.vector_latency_cycles,
+          .scalar_latency_cycles = c.compute.scalar_latency_cycles,
           .access_cycles = c.compute.access_cycles,
           .gpsimd_fixed = c.compute.gpsimd_fixed,
           .vector_perf_modes = c.compute.vector_perf_modes != 0,
+          .fp8_modes = c.compute.fp8_modes != 0,
           .scalar_2x = c.compute.scalar_2x != 0,
           .quantize_pipeline_cycles = c.quantize_mx.pipeline_cycles,
           .register_load_cycles = c.sync.register_load_cycles,
@@ -28,7 +31,10 @@ InOrderEngine::Config EngineConfig(Unit unit, std::int64_t mhz, const SharedMode
   return {.unit = unit,
           .clock = shared.time.ClockOf(mhz),
           .costs = CostsOf(c),
-          .hbm_register_load = shared.time.FromNs(c.dma.start_ns + c.hbm.latency_ns)};
+          .activation_table =
+              unit == Unit::kScalar ? shared.time.FromNs(c.compute.activation_table_ns) : 0,
+          .hbm_register_load =
+              shared.time.FromNs(c.dma.start_ns + c.hbm.latency_ns + c.dma.completion_ns)};
 }
 
 units::DmaUnit::Config DmaConfig(int core, const SharedModel& shared) {
@@ -39,10 +45,15 @@ units::DmaUnit::Config DmaConfig(int core, const SharedModel& shared) {
                     .compute_percent = c.dma.compute_percent},
           .engine_mb_s = c.dma.engine_mb_s,
           .descriptor_bytes = c.dma.descriptor_bytes,
+          .queues = static_cast<int>(c.dma.queues),
+          .turn_bytes = c.dma.turn_bytes,
+          .gather_class = static_cast<int>(c.dma.gather_class),
           .dge_instances = static_cast<int>(c.dma.dge_instances),
           .dge = shared.time.FromNs(c.dma.dge_ns),
           .start = shared.time.FromNs(c.dma.start_ns),
-          .hbm_latency = shared.time.FromNs(c.hbm.latency_ns)};
+          .skew_ns = c.dma.skew_ns,
+          .hbm_latency = shared.time.FromNs(c.hbm.latency_ns),
+          .completion = shared.time.FromNs(c.dma.completion_ns)};
 }
 
 units::IssueStage::Config IssueConfig(const CoreOptions& options, const SharedModel& shared) {
@@ -70,8 +81,10 @@ CoreModel::CoreModel(sc_core::sc_module_name name, const SharedModel& shared, Co
       races_(options.races),
       issue_("issue", IssueConfig(options, shared), shared.run, memory_, options.kernel,
              Hooks(options), shared.observers),
-      tensor_("tensor", {.clock = shared.time.ClockOf(shared.config.clock.tensor_mhz)}, shared.run,
-              memory_, *engine_),
+      tensor_("tensor",
+              {.clock = shared.time.ClockOf(shared.config.clock.tensor_mhz),
+               .throttle_window = shared.time.FromNs(shared.config.tensor.throttle_ns)},
+              shared.run, memory_, *engine_),
       vector_("vector", EngineConfig(Unit::kVector, shared.config.clock.vector_mhz, shared),
               shared.run, memory_),
       scalar_("scalar", EngineConfig(Unit::kScalar, shared.config.clock.scalar_mhz, shared),

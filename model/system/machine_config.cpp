@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <system_error>
@@ -35,7 +36,7 @@ constexpr Int kMaxMbS = 100'000'000;
 
 using Config = MachineConfig;
 const Field kFields[] = {
-    {"machine.generation", [](Config& c) -> Int& { return c.generation; }, 3, 4, false},
+    {"machine.generation", [](Config& c) -> Int& { return c.generation; }, 2, 4, false},
     {"machine.cores", [](Config& c) -> Int& { return c.cores; }, 1, kMostCores, false},
     {"machine.clock.tensor_mhz", [](Config& c) -> Int& { return c.clock.tensor_mhz; }, 100,
      kMaxMhz},
@@ -58,15 +59,24 @@ const Field kFields[] = {
     {"machine.tensor.cols", [](Config& c) -> Int& { return c.tensor.cols; }, 8, 128, false},
     {"machine.tensor.min_interval", [](Config& c) -> Int& { return c.tensor.min_interval; }, 1,
      kMaxCycles},
+    {"machine.tensor.throttle_ns", [](Config& c) -> Int& { return c.tensor.throttle_ns; }, 0,
+     kMaxNs},
     {"machine.compute.min_interval", [](Config& c) -> Int& { return c.compute.min_interval; }, 1,
      kMaxCycles},
+    {"machine.compute.vector_latency_cycles",
+     [](Config& c) -> Int& { return c.compute.vector_latency_cycles; }, 1, kMaxCycles},
+    {"machine.compute.scalar_latency_cycles",
+     [](Config& c) -> Int& { return c.compute.scalar_latency_cycles; }, 1, kMaxCycles},
     {"machine.compute.access_cycles", [](Config& c) -> Int& { return c.compute.access_cycles; }, 1,
      kMaxCycles},
     {"machine.compute.gpsimd_fixed", [](Config& c) -> Int& { return c.compute.gpsimd_fixed; }, 0,
      kMaxCycles},
     {"machine.compute.vector_perf_modes",
      [](Config& c) -> Int& { return c.compute.vector_perf_modes; }, 0, 1},
+    {"machine.compute.fp8_modes", [](Config& c) -> Int& { return c.compute.fp8_modes; }, 0, 1},
     {"machine.compute.scalar_2x", [](Config& c) -> Int& { return c.compute.scalar_2x; }, 0, 1},
+    {"machine.compute.activation_table_ns",
+     [](Config& c) -> Int& { return c.compute.activation_table_ns; }, 0, kMaxNs},
     {"machine.quantize_mx.pipeline_cycles",
      [](Config& c) -> Int& { return c.quantize_mx.pipeline_cycles; }, 1, kMaxCycles},
     {"machine.sync.semaphore_ns", [](Config& c) -> Int& { return c.sync.semaphore_ns; }, 0, kMaxNs},
@@ -74,9 +84,14 @@ const Field kFields[] = {
      [](Config& c) -> Int& { return c.sync.register_load_cycles; }, 1, kMaxCycles},
     {"machine.dma.engines", [](Config& c) -> Int& { return c.dma.engines; }, 1, 64},
     {"machine.dma.engine_mb_s", [](Config& c) -> Int& { return c.dma.engine_mb_s; }, 1, kMaxMbS},
-    {"machine.dma.start_ns", [](Config& c) -> Int& { return c.dma.start_ns; }, 0, kMaxNs},
-    {"machine.dma.dge_instances", [](Config& c) -> Int& { return c.dma.dge_instances; }, 1, 64},
+    {"machine.dma.queues", [](Config& c) -> Int& { return c.dma.queues; }, 1, 64},
+    {"machine.dma.turn_bytes", [](Config& c) -> Int& { return c.dma.turn_bytes; }, 512, 1 << 30},
+    {"machine.dma.gather_class", [](Config& c) -> Int& { return c.dma.gather_class; }, 0, 3},
+    {"machine.dma.dge_instances", [](Config& c) -> Int& { return c.dma.dge_instances; }, 1, 2},
     {"machine.dma.dge_ns", [](Config& c) -> Int& { return c.dma.dge_ns; }, 0, kMaxNs},
+    {"machine.dma.start_ns", [](Config& c) -> Int& { return c.dma.start_ns; }, 0, kMaxNs},
+    {"machine.dma.skew_ns", [](Config& c) -> Int& { return c.dma.skew_ns; }, 0, kMaxNs},
+    {"machine.dma.completion_ns", [](Config& c) -> Int& { return c.dma.completion_ns; }, 0, kMaxNs},
     {"machine.dma.descriptor_bytes", [](Config& c) -> Int& { return c.dma.descriptor_bytes; }, 0,
      1 << 20},
     {"machine.dma.compute_percent", [](Config& c) -> Int& { return c.dma.compute_percent; }, 1,
@@ -144,6 +159,38 @@ toml::table ParseToml(std::string_view text, const std::string& where) {
   }
 }
 
+// The preset that `table` starts from, on its own base. One without a base sets every figure.
+void ApplyBase(MachineConfig& config, const toml::table& table, const std::string& where) {
+  const auto base = table["base"].value<std::string>();
+  if (!base)
+    return;
+  for (const auto& [name, text] : MachinePresetTexts()) {
+    if (name != *base)
+      continue;
+    const toml::table preset = ParseToml(text, *base);
+    ApplyBase(config, preset, *base);
+    ApplyTable(config, preset, "", *base);
+    return;
+  }
+  throw SimError("{}: base {}, allowed {}", where, *base, KnownPresets());
+}
+
+// `base`: where it starts when it does not say so.
+MachineConfig FromToml(std::string_view toml, const std::string& where,
+                       std::optional<std::string_view> base) {
+  toml::table table = ParseToml(toml, where);
+  if (table.contains("base") && !table["base"].is_string())
+    throw SimError("{}: base is not a text, allowed {}", where, KnownPresets());
+  if (base && !table.contains("base"))
+    table.insert("base", *base);
+  MachineConfig config;
+  ApplyBase(config, table, where);
+  ApplyTable(config, table, "", where);
+  config.name = where;
+  ValidateMachine(config);
+  return config;
+}
+
 }  // namespace
 
 void ValidateMachine(const MachineConfig& config) {
@@ -176,30 +223,13 @@ std::vector<std::string> PresetNames() {
 }
 
 MachineConfig ParseMachine(std::string_view toml, const std::string& where) {
-  const toml::table table = ParseToml(toml, where);
-  if (table.contains("base") && !table["base"].is_string())
-    throw SimError("{}: base is not a text, allowed {}", where, KnownPresets());
-  const std::string base = table["base"].value_or(std::string("trn3"));
-  MachineConfig config;
-  bool found = false;
-  for (const auto& [name, text] : MachinePresetTexts()) {
-    if (name == base) {
-      ApplyTable(config, ParseToml(text, base), "", base);
-      found = true;
-    }
-  }
-  if (!found)
-    throw SimError("{}: base {}, allowed {}", where, base, KnownPresets());
-  ApplyTable(config, table, "", where);
-  config.name = where;
-  ValidateMachine(config);
-  return config;
+  return FromToml(toml, where, "trn3");
 }
 
 MachineConfig LoadMachine(const std::string& name_or_toml_path) {
   for (const auto& [name, text] : MachinePresetTexts()) {
     if (name == name_or_toml_path)
-      return ParseMachine(text, name_or_toml_path);
+      return FromToml(text, name_or_toml_path, {});
   }
   // A pipe would be waited for.
   std::error_code error;

@@ -1,10 +1,10 @@
 // Every figure of the machine that can be changed, and where it comes from.
 //
-//   preset (trn3, trn2)  -->  user's TOML file  -->  key=value settings  -->  MachineConfig
+//   preset (trn3, trn2, trn1)  -->  user's TOML file  -->  key=value settings  -->  MachineConfig
 //
 // A preset is the TOML text of model/presets/, embedded in the binary; the source of each figure is
 // a comment there. A user's file names only what it changes and starts from `base = "trn3"` (the
-// default) or "trn2". Keys read "machine.dma.start_ns".
+// default), "trn2" or "trn1". Keys read "machine.dma.start_ns".
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ inline constexpr int kMostCores = 8;  // NeuronCores of a Trainium2 or Trainium3
 
 struct MachineConfig {
   std::string name;
-  std::int64_t generation = 0;  // 3: Trainium2, 4: Trainium3
+  std::int64_t generation = 0;  // 2: Trainium, 3: Trainium2, 4: Trainium3
   std::int64_t cores = 0;
 
   struct Clock {
@@ -46,14 +46,20 @@ struct MachineConfig {
     std::int64_t rows = 0;
     std::int64_t cols = 0;
     std::int64_t min_interval = 0;  // cycles
+    std::int64_t throttle_ns = 0;   // window of the dI/dt throttle; 0: none
   } tensor;
 
   struct Compute {
-    std::int64_t min_interval = 0;   // cycles an instruction occupies its engine at least
-    std::int64_t access_cycles = 0;  // from the last element taken to the result visible
-    std::int64_t gpsimd_fixed = 0;   // cycles in front of iota
+    std::int64_t min_interval = 0;  // cycles an instruction occupies its engine at least
+    // From the last element taken to the result visible; access_cycles: GpSimd and Sync.
+    std::int64_t vector_latency_cycles = 0;
+    std::int64_t scalar_latency_cycles = 0;
+    std::int64_t access_cycles = 0;
+    std::int64_t gpsimd_fixed = 0;  // cycles in front of iota
     std::int64_t vector_perf_modes = 0;
+    std::int64_t fp8_modes = 0;
     std::int64_t scalar_2x = 0;
+    std::int64_t activation_table_ns = 0;  // another function on the ScalarEngine
   } compute;
 
   struct QuantizeMx {
@@ -68,9 +74,14 @@ struct MachineConfig {
   struct Dma {
     std::int64_t engines = 0;
     std::int64_t engine_mb_s = 0;
-    std::int64_t start_ns = 0;
-    std::int64_t dge_instances = 0;
+    std::int64_t queues = 0;         // of one engine
+    std::int64_t turn_bytes = 0;     // that an engine moves before it turns to another queue
+    std::int64_t gather_class = 0;   // of gathers and scatters; all others have class 1
+    std::int64_t dge_instances = 0;  // ScalarE's and all others'
     std::int64_t dge_ns = 0;
+    std::int64_t start_ns = 0;          // from the descriptors to the first byte
+    std::int64_t skew_ns = 0;           // from one engine of a transfer to the next
+    std::int64_t completion_ns = 0;     // from the last byte in place to the semaphore's update
     std::int64_t descriptor_bytes = 0;  // what one descriptor costs, as bytes at engine rate
     std::int64_t compute_percent = 0;   // DmaCompute rate as a share of the copy rate
     std::int64_t swdge_fixed_cycles = 0;

@@ -15,9 +15,12 @@ namespace bwmm::units {
 
 struct CostTable {
   std::int64_t min_interval = 64;
-  std::int64_t access_cycles = 60;
+  std::int64_t vector_latency_cycles = 144;
+  std::int64_t scalar_latency_cycles = 200;
+  std::int64_t access_cycles = 60;  // the latency of GpSimd and Sync
   std::int64_t gpsimd_fixed = 150;
   bool vector_perf_modes = true;
+  bool fp8_modes = true;
   bool scalar_2x = true;
   std::int64_t quantize_pipeline_cycles = 3;
   std::int64_t register_load_cycles = 64;

@@ -30,7 +30,8 @@ struct Transfer {
   std::vector<const Operand*> sources;
   bool gather = false;
   bool scatter = false;
-  std::int64_t moved = 0;  // elements, of each source
+  const std::vector<int>* lanes = nullptr;  // of a gather or scatter
+  std::int64_t moved = 0;                   // elements, of each source
   std::int64_t percent = 100;
 };
 
@@ -39,13 +40,18 @@ struct Split {
   std::int64_t units = 1;
   std::int64_t run = 1;  // elements per descriptor
   int first_partition = 0;
+  int last_partition = 0;
   bool by_partition = false;
+  const std::vector<int>* lanes = nullptr;  // one unit each
 
   int EngineOf(std::int64_t unit, const DmaShape& shape) const {
     if (!by_partition)
       return static_cast<int>(units <= shape.engines ? unit : unit * shape.engines / units);
     const std::int64_t per_engine = CeilDiv(shape.partitions, shape.engines);
-    return static_cast<int>((first_partition + unit) / per_engine);
+    const std::int64_t lane = lanes ? (*lanes)[unit] : unit;
+    // A source of one partition gives all lanes.
+    return static_cast<int>(std::min<std::int64_t>(first_partition + lane, last_partition) /
+                            per_engine);
   }
 };
 
@@ -58,13 +64,19 @@ Split SplitOf(const Transfer& t, const DmaShape& shape) {
     if (!sbuf && source->memory == Memory::kSbuf)
       sbuf = source;
   }
+  split.lanes = t.lanes;
+  if (t.lanes)
+    split.units = static_cast<std::int64_t>(t.lanes->size());
   if (sbuf) {
     split.by_partition = true;
-    split.units = sbuf->partitions;
     split.first_partition = sbuf->partition;
+    split.last_partition = sbuf->partition + static_cast<int>(sbuf->partitions) - 1;
     split.run = std::min(split.run, sbuf->free_size());
-    return split;
+    if (!t.lanes)
+      split.units = sbuf->partitions;
   }
+  if (sbuf || t.lanes)
+    return split;
   const std::int64_t descriptors = CeilDiv(t.dst->elements(), split.run);
   const std::int64_t pieces =
       std::clamp<std::int64_t>(t.dst->bytes() / kMinPieceBytes, 1, shape.engines);
@@ -118,7 +130,7 @@ std::vector<DmaPart> Plan(const Transfer& t, const DmaShape& shape) {
 
 // What each DMA moves.
 struct TransferOf {
-  std::int64_t rows_moved;
+  const std::vector<int>& lanes;
   const DmaShape& shape;
 
   Transfer operator()(const isa::DmaCopy& i) const {
@@ -127,8 +139,10 @@ struct TransferOf {
                .gather = i.gather.has_value(),
                .scatter = i.scatter.has_value(),
                .moved = i.dst.elements()};
-    if (t.gather || t.scatter)
-      t.moved = rows_moved * (t.gather ? i.src : i.dst).free_size();
+    if (t.gather || t.scatter) {
+      t.lanes = &lanes;
+      t.moved = static_cast<std::int64_t>(lanes.size()) * (t.gather ? i.src : i.dst).free_size();
+    }
     return t;
   }
   Transfer operator()(const isa::DmaCompute& i) const {
@@ -161,10 +175,22 @@ struct Line {
 
 }  // namespace
 
-std::vector<DmaPart> PlanTransfer(const isa::Instruction& instruction, std::int64_t rows_moved,
-                                  const DmaShape& shape) {
-  const TransferOf transfer{rows_moved, shape};
+std::vector<DmaPart> PlanTransfer(const isa::Instruction& instruction,
+                                  const std::vector<int>& lanes, const DmaShape& shape) {
+  const TransferOf transfer{lanes, shape};
   return Plan(std::visit(Line{transfer}, instruction.body), shape);
+}
+
+std::int64_t TurnsOf(const DmaPart& part, std::int64_t most) {
+  return std::max<std::int64_t>(CeilDiv(part.bytes, most), 1);
+}
+
+DmaPart TurnOf(const DmaPart& part, std::int64_t turn, std::int64_t turns) {
+  DmaPart share = part;
+  for (const auto field :
+       {&DmaPart::bytes, &DmaPart::descriptors, &DmaPart::hbm_read, &DmaPart::hbm_write})
+    share.*field = part.*field * (turn + 1) / turns - part.*field * turn / turns;
+  return share;
 }
 
 }  // namespace bwmm::units

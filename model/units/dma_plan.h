@@ -5,9 +5,8 @@
 //
 // A descriptor moves one run of bytes that is contiguous at both ends. A copy within HBM is spread
 // over all engines by rows, and a long run is cut so that every engine has a part. Rows that a
-// gather or scatter skips move nothing; which rows those are is not known here, so the remaining
-// ones are spread evenly. Sources: T1 (descriptors), DMAO (work split), see
-// model/presets/trn3.toml.
+// gather or scatter skips move nothing; the others belong to the engine of their partition.
+// Sources: T1 (descriptors), DMAO (work split), see model/presets/trn3.toml.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +33,14 @@ struct DmaPart {
   std::uint64_t write_address = 0;
 };
 
-// Parts of a DmaCopy, DmaCompute or SendRecv (its outgoing half); `rows_moved` counts for gathers
-// and scatters only.
-std::vector<DmaPart> PlanTransfer(const isa::Instruction& instruction, std::int64_t rows_moved,
-                                  const DmaShape& shape);
+// Parts of a DmaCopy, DmaCompute or SendRecv (its outgoing half), in the order of the engines.
+// `lanes` are the rows a gather or scatter moves; others do not look at it.
+std::vector<DmaPart> PlanTransfer(const isa::Instruction& instruction,
+                                  const std::vector<int>& lanes, const DmaShape& shape);
+
+// An engine serves its queues in turns of at most `most` bytes: how many a part takes, and one of
+// them. Their sums are the part's.
+std::int64_t TurnsOf(const DmaPart& part, std::int64_t most);
+DmaPart TurnOf(const DmaPart& part, std::int64_t turn, std::int64_t turns);
 
 }  // namespace bwmm::units

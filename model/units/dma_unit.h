@@ -1,12 +1,15 @@
-// The DMA of one core: descriptor generators, 16 engines, one TLM socket to HBM.
+// The DMA of one core: descriptor generators, 16 engines with 16 queues each, one TLM socket to
+// HBM.
 //
-//   gate open --> [ DGE 0 | DGE 1 ] --start latency--> parts --> [ engine 0..15, one FIFO each ]
-//   GpSimd wrote descriptors, data gate open --start--^                 |       |
-//   both ends at a sendrecv, link latency ------------^              HBM socket |
-//   RetireIf <-- when the last part has been moved, HBM latency later <---------+
+//   gate open --> [ generator ] --start--> parts --k * skew--> [ engine k: queues, in turns ]
+//   GpSimd wrote descriptors, data gate open --^                  |       |
+//   both ends at a sendrecv, link latency -----^              HBM socket |
+//   RetireIf <-- completion after the last byte <-- HBM latency <---------+
 //
-// Nothing but its dependencies, a free descriptor generator and its engines' FIFOs holds a DMA
-// back: independent DMAs overtake each other. An engine is busy with a part for
+// The ScalarEngine's DMAs have one descriptor generator, all others the other. A queue belongs to
+// the sequencer that triggers and to loads, stores or the rest, first in, first out; an engine
+// serves its queues round robin, one turn of `turn_bytes` each, the lowest class first. Nothing
+// else holds a DMA back: independent DMAs overtake each other. An engine is busy with a turn for
 //   max((bytes + descriptors * descriptor_bytes) / rate, what HBM takes for it).
 // All choices are made in the odd phase, in (time, instruction id) order.
 #pragma once
@@ -14,10 +17,10 @@
 #include <tlm_utils/simple_initiator_socket.h>
 
 #include <cstdint>
-#include <deque>
 #include <queue>
 #include <systemc>
 #include <tlm>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -40,10 +43,15 @@ class DmaUnit final : public sc_core::sc_module,
     DmaShape shape;
     std::int64_t engine_mb_s = 33'000;
     std::int64_t descriptor_bytes = 64;
+    int queues = 16;
+    std::int64_t turn_bytes = 16384;
+    int gather_class = 1;  // of gathers and scatters; all others have class 1
     int dge_instances = 2;
     Tick dge = 0;
     Tick start = 0;
+    std::int64_t skew_ns = 0;  // from one engine of a transfer to the next
     Tick hbm_latency = 0;
+    Tick completion = 0;
   };
   struct Stats {
     std::uint64_t hbm_read = 0;
@@ -63,7 +71,7 @@ class DmaUnit final : public sc_core::sc_module,
 
   void Accept(Work& work) override;
   void GateOpened(Work& work, Gate gate) override;
-  void DescriptorsWritten(Work& work, std::int64_t rows_moved) override;
+  void DescriptorsWritten(Work& work, std::vector<int> lanes) override;
   void Met(Work& work, Tick at) override;
   void Exchanged(Work& work, Tick at) override;
 
@@ -73,18 +81,30 @@ class DmaUnit final : public sc_core::sc_module,
  private:
   struct Transfer {
     Work* work = nullptr;
-    std::int64_t rows_moved = 0;
+    std::vector<int> lanes = {};   // a gather or scatter moves
     Tick descriptors_at = kNever;  // software descriptors
-    int parts_left = 0;
+    int turns_left = 0;
     bool started = false;
     Tick end = 0;
   };
+  struct Place {
+    int service_class = 1;
+    int queue = 0;
+
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  // A part in front of an engine.
   struct QueuedPart {
     Transfer* transfer = nullptr;
     DmaPart part;
+    Place place;
+    Tick ready_at = 0;  // engines of a transfer start one after another
+    std::int64_t turns = 1;
+    std::int64_t turn = 0;  // the next one
   };
   struct Engine {
-    std::deque<QueuedPart> fifo;
+    std::vector<QueuedPart> waiting;  // in all queues, as they arrived
+    int served = -1;                  // queue of the last turn
     Tick free_at = 0;
   };
   // (when, instruction id, transfer): earliest first, then program order.
@@ -94,7 +114,10 @@ class DmaUnit final : public sc_core::sc_module,
   void Grant(Tick now);
   void GrantGenerators(Tick now);
   void Arrive(Transfer& transfer, Tick now);
-  void StartPart(Engine& engine, Tick now);
+  Place PlaceOf(const isa::Instruction& instruction) const;
+  // The part whose turn it is, if one may start.
+  static std::vector<QueuedPart>::iterator NextOf(Engine& engine, Tick now);
+  bool StartTurn(Engine& engine, Tick now);
   void TellStarted(Transfer& transfer);
   Tick MoveThroughHbm(Work& work, tlm::tlm_command command, std::uint64_t address,
                       std::int64_t bytes);
@@ -110,12 +133,13 @@ class DmaUnit final : public sc_core::sc_module,
   PhaseArbiter& arbiter_;
   ops::CoreMemory& memory_;  // index tensors only: what a skipped copy does not move
   std::unordered_map<const Work*, Transfer> transfers_;
-  TimedQueue ready_;     // for a descriptor generator, or for the peer
+  std::vector<TimedQueue> ready_;  // for a descriptor generator each
+  TimedQueue for_peer_;
   TimedQueue arrivals_;  // at the engines
   TimedQueue ends_;
   std::vector<Tick> generator_free_at_;
   std::vector<Engine> engines_;
-  std::int64_t waiting_parts_ = 0;  // in the FIFOs of all engines
+  std::int64_t waiting_parts_ = 0;  // in the queues of all engines
   Ledger ledger_;
   Stats stats_;
   Alarm alarm_{"finish"};

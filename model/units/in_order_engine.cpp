@@ -1,6 +1,7 @@
 #include "model/units/in_order_engine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/support/check.h"
 
@@ -16,6 +17,8 @@ InOrderEngine::InOrderEngine(sc_core::sc_module_name name, const Config& config,
 }
 
 void InOrderEngine::Accept(Work& work) {
+  if (queue_.empty())
+    head_at_ = Now();
   queue_.push_back(&work);
 }
 
@@ -28,7 +31,17 @@ Tick InOrderEngine::StartTime(const Work& work) const {
   const Tick open = work.OpenAt(Gate::kStart);
   if (open == kNever || free_at_ == kNever)
     return kNever;
-  return config_.clock.EdgeAtOrAfter(std::max(open, free_at_));
+  Tick ready = std::max(open, free_at_);
+  if (LoadsTable(work))
+    ready = std::max(ready, std::max(head_at_, free_at_) + config_.activation_table);
+  return config_.clock.EdgeAtOrAfter(ready);
+}
+
+// Which functions share a table is not documented: each has its own, and copies need none.
+bool InOrderEngine::LoadsTable(const Work& work) const {
+  const auto* activation = std::get_if<isa::ActivationOp>(&work.instruction.body);
+  return activation != nullptr && activation->function != Activation::kIdentity &&
+         activation->function != table_;
 }
 
 void InOrderEngine::Step() {
@@ -41,10 +54,10 @@ void InOrderEngine::Step() {
 
 void InOrderEngine::FinishDue() {
   while (!running_.empty() && running_.front().done_at <= Now()) {
-    const Running done = running_.front();
+    Running done = std::move(running_.front());
     running_.pop_front();
     if (done.hand_over) {
-      descriptors->DescriptorsWritten(*done.work, done.rows_moved);
+      descriptors->DescriptorsWritten(*done.work, std::move(done.lanes));
     } else {
       if (done.work == in_barrier_) {
         in_barrier_ = nullptr;
@@ -60,6 +73,9 @@ void InOrderEngine::StartDue() {
   while (!queue_.empty() && StartTime(*queue_.front()) <= Now()) {
     Work& work = *queue_.front();
     queue_.pop_front();
+    if (LoadsTable(work))
+      table_ = std::get<isa::ActivationOp>(work.instruction.body).function;
+    head_at_ = Now();
     Start(work);
   }
 }
@@ -84,9 +100,10 @@ void InOrderEngine::Start(Work& work) {
   Tick extra = 0;
   if (work.software_descriptors) {
     const auto& copy = std::get<isa::DmaCopy>(work.instruction.body);
-    running.rows_moved = ops::TrafficOf(copy, memory_).rows_moved;
+    running.lanes = ops::TrafficOf(copy, memory_).lanes;
     running.hand_over = true;
-    cost.occupancy = DescriptorCycles(running.rows_moved, config_.costs);
+    cost.occupancy =
+        DescriptorCycles(static_cast<std::int64_t>(running.lanes.size()), config_.costs);
   } else {
     cost = CostOf(work.instruction, config_.costs);
     const auto* load = std::get_if<isa::RegisterLoad>(&work.instruction.body);
@@ -96,7 +113,7 @@ void InOrderEngine::Start(Work& work) {
   free_at_ = Now() + config_.clock.Cycles(cost.occupancy) + extra;
   ledger_.Until(free_at_, TimeClass::kBusy);
   running.done_at = EvenUp(free_at_ + config_.clock.Cycles(cost.latency));
-  running_.push_back(running);
+  running_.push_back(std::move(running));
 }
 
 void InOrderEngine::ScheduleNext() {

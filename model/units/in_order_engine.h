@@ -3,6 +3,9 @@
 //   Accept --> [ queue ] --head, gate open, engine free--> [ occupancy ] --> [ latency ] -->
 //   Complete
 //
+// An activation of another function than the last waits for its table, which loads as soon as the
+// activation is at the head of a free engine, with its operands there or not.
+//
 // GpSimd also writes the descriptors of gathers and scatters (and hands the DMA over afterwards),
 // and stands still in a core_barrier until the exchange lets it go.
 #pragma once
@@ -10,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <systemc>
+#include <vector>
 
 #include "model/ops/execute.h"
 #include "model/units/cost_table.h"
@@ -25,6 +29,7 @@ class InOrderEngine final : public sc_core::sc_module, public WorkIf, public Mee
     Unit unit = Unit::kVector;
     Clock clock;
     CostTable costs;
+    Tick activation_table = 0;   // what another activation function takes to load
     Tick hbm_register_load = 0;  // in addition, for a register_load from HBM
   };
 
@@ -47,8 +52,8 @@ class InOrderEngine final : public sc_core::sc_module, public WorkIf, public Mee
   struct Running {
     Work* work = nullptr;
     Tick done_at = 0;
-    bool hand_over = false;  // descriptors: the DMA unit completes the work
-    std::int64_t rows_moved = 0;
+    bool hand_over = false;       // descriptors: the DMA unit completes the work
+    std::vector<int> lanes = {};  // they move
   };
 
   void Step();
@@ -56,6 +61,7 @@ class InOrderEngine final : public sc_core::sc_module, public WorkIf, public Mee
   void StartDue();
   void Start(Work& work);
   Tick StartTime(const Work& work) const;
+  bool LoadsTable(const Work& work) const;
   void ScheduleNext();
 
   const Config config_;
@@ -64,6 +70,8 @@ class InOrderEngine final : public sc_core::sc_module, public WorkIf, public Mee
   std::deque<Work*> queue_;
   std::deque<Running> running_;  // in program order: a result waits for those before it
   Tick free_at_ = 0;             // kNever in a barrier
+  Tick head_at_ = 0;             // when the head of the queue became it
+  Activation table_ = Activation::kIdentity;  // the function whose table is loaded
   Work* in_barrier_ = nullptr;
   Ledger ledger_;
   Alarm alarm_{"step"};

@@ -113,7 +113,8 @@ class RetireIf : public virtual sc_core::sc_interface {
 // Software descriptor generation: GpSimd hands the DMA over when its descriptors are written.
 class DescriptorsIf : public virtual sc_core::sc_interface {
  public:
-  virtual void DescriptorsWritten(Work& work, std::int64_t rows_moved) = 0;
+  // `lanes`: the rows that are moved.
+  virtual void DescriptorsWritten(Work& work, std::vector<int> lanes) = 0;
 };
 
 // Meetings of cores, seen from a core: arrive, and be told when all are there.

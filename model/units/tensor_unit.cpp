@@ -10,7 +10,12 @@ namespace bwmm::units {
 
 TensorUnit::TensorUnit(sc_core::sc_module_name name, const Config& config, RunState& run,
                        ops::CoreMemory& memory, engine::TensorEngine& engine)
-    : sc_module(name), config_(config), run_(run), memory_(memory), engine_(engine) {
+    : sc_module(name),
+      config_(config),
+      run_(run),
+      memory_(memory),
+      engine_(engine),
+      throttle_(config.throttle_window) {
   SC_HAS_PROCESS(TensorUnit);
   SC_METHOD(Step);
   sensitive << alarm_.event();
@@ -26,10 +31,15 @@ void TensorUnit::GateOpened(Work& work, Gate) {
     alarm_.At(StartTime());
 }
 
-// When the head of the queue may be pushed, as far as its dependencies say.
+// When the head of the queue may be pushed, as far as its dependencies and the throttle say.
 Tick TensorUnit::StartTime() const {
   const Tick open = queue_.front()->OpenAt(Gate::kStart);
-  return open == kNever ? kNever : config_.clock.EdgeAtOrAfter(std::max(open, Now()));
+  if (open == kNever)
+    return kNever;
+  Tick ready = std::max(open, Now());
+  if (std::holds_alternative<isa::MultiplyMoving>(queue_.front()->instruction.body))
+    ready = std::max(ready, throttle_.next());
+  return config_.clock.EdgeAtOrAfter(ready);
 }
 
 void TensorUnit::Step() {
@@ -107,11 +117,12 @@ void TensorUnit::Push(const isa::LoadStationary& instruction, std::uint32_t id) 
   command.id = id;
   command.mode = instruction.mode;
   command.dtype = instruction.stationary.dtype;
+  command.part = instruction.part;
   command.rows = static_cast<int>(instruction.stationary.partitions);
-  command.cols = static_cast<int>(instruction.stationary.free_size());
+  command.cols = static_cast<int>(instruction.stationary.free_size() / RowsInOne(instruction.mode));
   if (!memory_.control_only) {
-    ops::PeOperand operand =
-        ops::GatherPeOperand(instruction.stationary, instruction.scale, memory_.sbuf);
+    ops::PeOperand operand = ops::GatherPeOperand(instruction.stationary, instruction.scale,
+                                                  memory_.sbuf, instruction.mode);
     command.data = std::move(operand.data);
     command.scales = std::move(operand.scales);
   }
@@ -123,19 +134,21 @@ void TensorUnit::Push(const isa::MultiplyMoving& instruction, std::uint32_t id) 
   command.id = id;
   command.mode = instruction.mode;
   command.dtype = instruction.moving.dtype;
+  command.part = instruction.part;
   command.rows = static_cast<int>(instruction.moving.partitions);
   command.n = static_cast<int>(instruction.dst.free_size());
   command.psum_address = ops::PsumAddressOf(instruction.dst);
   command.psum_dtype = instruction.dst.dtype;
   command.accumulate = instruction.accumulate;
+  throttle_.Push(Now(), config_.clock.Cycles(command.n));
   stats_.moving_rows += command.n;
   if (instruction.mode != PeMode::kTranspose) {
-    const int lanes = instruction.mode == PeMode::kMx ? 4 : 1;
+    const int lanes = instruction.mode == PeMode::kMx ? 4 : RowsInOne(instruction.mode);
     stats_.multiply_adds +=
         static_cast<std::uint64_t>(command.rows) * command.n * lanes * instruction.dst.partitions;
     if (!memory_.control_only) {
-      ops::PeOperand operand =
-          ops::GatherPeOperand(instruction.moving, instruction.scale, memory_.sbuf);
+      ops::PeOperand operand = ops::GatherPeOperand(instruction.moving, instruction.scale,
+                                                    memory_.sbuf, instruction.mode);
       command.data = std::move(operand.data);
       command.scales = std::move(operand.scales);
     }

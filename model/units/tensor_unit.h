@@ -20,6 +20,7 @@
 #include "model/units/ledger.h"
 #include "model/units/run_state.h"
 #include "model/units/streams.h"
+#include "model/units/throttle.h"
 
 namespace bwmm::units {
 
@@ -27,6 +28,7 @@ class TensorUnit final : public sc_core::sc_module, public WorkIf {
  public:
   struct Config {
     Clock clock;
+    Tick throttle_window = 0;
   };
   struct Stats {
     std::uint64_t moving_rows = 0;
@@ -64,6 +66,7 @@ class TensorUnit final : public sc_core::sc_module, public WorkIf {
   std::deque<Work*> in_engine_;        // pushed, not complete
   std::deque<engine::Event> pending_;  // read done and written, to take effect at the next edge
   int reading_ = 0;                    // commands between started and read done
+  Throttle throttle_;
   Ledger ledger_;
   Stats stats_;
   Alarm alarm_{"step"};

@@ -60,7 +60,7 @@ module quantize_mx
         logic [31:0] element;
         logic [31:0] exponent;
         element = s1_elements_d[g*GROUP_ELEMENTS+i];
-        exponent = (element[23:22] != 2'd0) ? '1 : {22'd0, element[20:11]};
+        exponent = (element[24:23] != 2'd0) ? '1 : {22'd0, element[21:12]};
         s1_top_d[g] = (exponent > s1_top_d[g]) ? exponent : s1_top_d[g];
       end
     end
@@ -95,18 +95,18 @@ module quantize_mx
     logic [31:0] half;
     logic [31:0] code;
     logic [31:0] largest;
-    exponent = {22'd0, element[20:11]} - 32'd512 + SCALE_BIAS - {24'd0, scale} +
+    exponent = {22'd0, element[21:12]} - 32'd512 + SCALE_BIAS - {24'd0, scale} +
         (e5m2 ? 32'd14 : 32'd6);
-    shift = (e5m2 ? 32'd8 : 32'd7) + (exponent[31] ? 32'd0 - exponent : 32'd0);
+    shift = (e5m2 ? 32'd9 : 32'd8) + (exponent[31] ? 32'd0 - exponent : 32'd0);
     shift = (shift > 32'd20) ? 32'd20 : shift;
-    kept = {21'd0, element[10:0]} >> shift[4:0];
-    lost = {21'd0, element[10:0]} - (kept << shift[4:0]);
+    kept = {20'd0, element[11:0]} >> shift[4:0];
+    lost = {20'd0, element[11:0]} - (kept << shift[4:0]);
     half = 32'd1 << (shift[4:0] - 5'd1);
     code = (exponent[31] ? 32'd0 : exponent << (e5m2 ? 2 : 3)) + kept +
         ((lost + {31'd0, kept[0]} > half) ? 32'd1 : 32'd0);
     largest = e5m2 ? 32'h7b : 32'h7e;
     code = (code > largest) ? largest : code;
-    return (scale == SCALE_NAN) ? 8'h7f : {element[21], code[6:0]};
+    return (scale == SCALE_NAN) ? 8'h7f : {element[22], code[6:0]};
   endfunction
 
   always_comb begin : quantize_column

@@ -4,8 +4,9 @@
 //   raw --> decode_lane   --> integer in units of 2^-9, or {integer, shift}    MX mode, stationary
 //   raw --> decode_lane_x --> 64-bit integer and flags                         MX mode, moving
 //
-// Ordinary: 8-bit exponents and 10-bit mantissas hold bf16, fp16 and every fp8 exactly. Subnormals
-// are normalised here, so that a PE sees one leading bit; exponent 0 stands for zero.
+// Ordinary: 12-bit significands hold bf16, fp16, every fp8 and each half of an fp32 significand
+// exactly. What has no leading bit (subnormals, lower halves) is normalised here, so that a PE sees
+// one; exponent 0 stands for zero. Both halves keep the sign; the lower half of Inf is NaN.
 // MX: E2M1 is widened to E4M3 first. An E5M2 integer needs 33 bits, so the stationary one stays
 // {significand, shift} in its 32-bit word and a PE shifts it.
 
@@ -28,52 +29,67 @@ package operand_decode_pkg;
   function automatic logic [31:0] decode_scalar(input pe_fmt_e fmt, input logic [31:0] raw);
     logic        sign;
     logic [31:0] field;
-    logic [31:0] mantissa;  // 10 bits, left aligned
+    logic [31:0] mantissa;  // 11 bits, left aligned
     logic [31:0] bias;
     logic [31:0] top;       // largest exponent field
     logic        nan;
     logic        inf;
     logic [31:0] exponent;
     logic [31:0] significand;
-    sign = (fmt == FmtBf16 || fmt == FmtFp16) ? raw[15] : raw[7];
+    logic        fp32;
+    fp32 = fmt == FmtFp32High || fmt == FmtFp32Low;
+    sign = fp32 ? raw[31] : (fmt == FmtBf16 || fmt == FmtFp16) ? raw[15] : raw[7];
     unique case (fmt)
+      FmtFp32High: begin
+        field = {24'd0, raw[30:23]};
+        mantissa = {21'd0, raw[22:12]};
+        bias = 32'd127;
+        top = 32'd255;
+      end
+      FmtFp32Low: begin
+        field = {24'd0, raw[30:23]};
+        mantissa = {20'd0, raw[11:0]};
+        bias = 32'd139;  // 12 places below the upper half
+        top = 32'd255;
+      end
       FmtBf16: begin
         field = {24'd0, raw[14:7]};
-        mantissa = {22'd0, raw[6:0], 3'd0};
+        mantissa = {21'd0, raw[6:0], 4'd0};
         bias = 32'd127;
         top = 32'd255;
       end
       FmtFp16: begin
         field = {27'd0, raw[14:10]};
-        mantissa = {22'd0, raw[9:0]};
+        mantissa = {21'd0, raw[9:0], 1'b0};
         bias = 32'd15;
         top = 32'd31;
       end
       FmtE5M2: begin
         field = {27'd0, raw[6:2]};
-        mantissa = {22'd0, raw[1:0], 8'd0};
+        mantissa = {21'd0, raw[1:0], 9'd0};
         bias = 32'd15;
         top = 32'd31;
       end
       default: begin
         field = {28'd0, raw[6:3]};
-        mantissa = {22'd0, raw[2:0], 7'd0};
+        mantissa = {21'd0, raw[2:0], 8'd0};
         bias = 32'd7;
         top = 32'd15;
       end
     endcase
-    nan = (fmt == FmtE4M3Fn) ? (raw[6:0] == 7'h7f) : (field == top && mantissa != 32'd0);
-    inf = (fmt != FmtE4M3Fn) && field == top && mantissa == 32'd0;
+    nan = (fmt == FmtE4M3Fn) ? (raw[6:0] == 7'h7f)
+        : field == top && (fmt == FmtFp32Low || (fp32 ? raw[22:0] != 23'd0 : mantissa != 32'd0));
+    inf = (fmt != FmtE4M3Fn) && field == top && !nan;
     exponent = ((field == 32'd0) ? 32'd1 : field) + 32'd512 - bias;
-    significand = mantissa | ((field == 32'd0) ? 32'd0 : 32'h400);
-    for (int unsigned i = 0; i < 10; i++) begin
-      if (!significand[10]) begin
+    significand = mantissa | ((field == 32'd0 || fmt == FmtFp32Low) ? 32'd0 : 32'h800);
+    for (int unsigned i = 0; i < 11; i++) begin
+      if (!significand[11]) begin
         significand = significand << 1;
         exponent = exponent - 32'd1;
       end
     end
     if (significand == 32'd0) exponent = 32'd0;
-    return {8'd0, nan, inf, sign, exponent[9:0], significand[10:0]};
+    return {7'd0, nan, inf, sign, exponent[9:0], significand[11:0]};
   endfunction
 
   // One lane of an x4 word as its own 8-bit code; E2M1 becomes E4M3.

@@ -5,8 +5,8 @@
 //
 // A magnitude here has its unit bit at bit 26: 24 bits of significand and 3 guard bits below, room
 // for a product in [1, 4) and a carry above. That is enough for one correct rounding, because a
-// product of two operands has only 22 bits: a shift that loses bits leaves at most one bit of
-// cancellation.
+// product of two operands has only 24 bits, the lowest at bit 4: a shift that loses bits makes its
+// operand less than an eighth of the other, which leaves at most one bit of cancellation.
 //
 // Same answer as std::fma and + on float; tb/pe/pe_arith_tb.cpp compares.
 
@@ -86,13 +86,13 @@ package pe_arith_pkg;
     logic [31:0] p_exponent;
     logic [31:0] p_magnitude;
     logic [31:0] result;
-    product = (w & 32'h7ff) * (x & 32'h7ff);
-    product_exponent = ((w >> 11) & 32'h3ff) + ((x >> 11) & 32'h3ff) - 32'd897;
+    product = (w & 32'hfff) * (x & 32'hfff);
+    product_exponent = ((w >> 12) & 32'h3ff) + ((x >> 12) & 32'h3ff) - 32'd897;
     p_field = (p >> 23) & 32'hff;
     p_exponent = (p_field == 32'd0) ? 32'd1 : p_field;
     p_magnitude = ((p & 32'h007f_ffff) | ((p_field == 32'd0) ? 32'd0 : 32'h0080_0000)) << 3;
     result = add_round(p[31], p_exponent, p_magnitude,
-                       w[21] ^ x[21], product_exponent, product << 6);
+                       w[22] ^ x[22], product_exponent, product << 4);
     return (p_field == 32'hff) ? p : result;
   endfunction
 
@@ -103,9 +103,9 @@ package pe_arith_pkg;
     logic        inf;
     logic        sign;
     logic [31:0] result;
-    inf = w[22] || x[22];
-    sign = w[21] ^ x[21];
-    nan = w[23] || x[23] || (w[22] && x[10:0] == 11'd0) || (x[22] && w[10:0] == 11'd0) ||
+    inf = w[23] || x[23];
+    sign = w[22] ^ x[22];
+    nan = w[24] || x[24] || (w[23] && x[11:0] == 12'd0) || (x[23] && w[11:0] == 12'd0) ||
         p[30:0] > FP32_INF[30:0] || (inf && p[30:0] == FP32_INF[30:0] && p[31] != sign);
     result = inf ? FP32_INF | {sign, 31'd0} : finite;
     return nan ? FP32_NAN : result;

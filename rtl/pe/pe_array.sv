@@ -46,7 +46,8 @@ module pe_array
 
   localparam int unsigned GROUPS = Rows / GROUP_ROWS;
 
-  // Weights: lane 0 also holds the ordinary operand and the raw word.
+  // Weights: lane 0 also holds the ordinary operand and the raw word, lanes 0 and 1 those of a
+  // double row.
   logic [31:0] active0 [Rows][Cols];
   logic [31:0] active1 [Rows][Cols];
   logic [31:0] active2 [Rows][Cols];
@@ -82,6 +83,9 @@ module pe_array
     group = row / GROUP_ROWS;
     active_special[row] = shadow_special[row];
     for (c = 0; c < Cols; c++) active0[row][c] = shadow0[row][c];
+    if (mode == PeDoubleRow) begin
+      for (c = 0; c < Cols; c++) active1[row][c] = shadow1[row][c];
+    end
     if (mode == PeMx) begin
       for (c = 0; c < Cols; c++) active1[row][c] = shadow1[row][c];
       for (c = 0; c < Cols; c++) active2[row][c] = shadow2[row][c];
@@ -119,7 +123,12 @@ module pe_array
         end
       end else if (load.mode == PeOrdinary) begin
         shadow0[row][column] = decode_scalar(load.fmt, word);
-        shadow_special[row] = shadow_special[row] || shadow0[row][column][23:22] != 2'd0;
+        shadow_special[row] = shadow_special[row] || shadow0[row][column][24:23] != 2'd0;
+      end else if (load.mode == PeDoubleRow) begin
+        shadow0[row][column] = decode_scalar(load.fmt, word);
+        shadow1[row][column] = decode_scalar(load.fmt, word >> 8);
+        shadow_special[row] = shadow_special[row] ||
+            shadow0[row][column][24:23] != 2'd0 || shadow1[row][column][24:23] != 2'd0;
       end else begin
         shadow0[row][column] = word;
       end
@@ -141,9 +150,26 @@ module pe_array
     for (c = 0; c < Cols; c++) begin
       p[row+1][c] = fma_finite(active0[row][c], x, p[row][c]);
     end
-    if (active_special[row] || x[23:22] != 2'd0) begin
+    if (active_special[row] || x[24:23] != 2'd0) begin
       for (c = 0; c < Cols; c++) begin
         p[row+1][c] = fma_special(active0[row][c], x, p[row][c], p[row+1][c]);
+      end
+    end
+  endtask
+
+  // The second product of a double row, added to what the first made.
+  task automatic multiply_row_again(input int unsigned row, input logic [31:0] x);
+    int unsigned c;
+    logic [31:0] sum;
+    if (!active_special[row] && x[24:23] == 2'd0) begin
+      for (c = 0; c < Cols; c++) begin
+        p[row+1][c] = fma_finite(active1[row][c], x, p[row+1][c]);
+      end
+    end else begin
+      for (c = 0; c < Cols; c++) begin
+        sum = p[row+1][c];
+        p[row+1][c] = fma_special(active1[row][c], x, sum,
+                                  fma_finite(active1[row][c], x, sum));
       end
     end
   endtask
@@ -275,6 +301,9 @@ module pe_array
           else if (move.mode == PeMx) multiply_row_mx(row, move, x_word_i[row]);
           else if (move.mode == PeOrdinary) begin
             multiply_row(row, decode_scalar(move.x_fmt, x_word_i[row]));
+          end else if (move.mode == PeDoubleRow) begin
+            multiply_row(row, decode_scalar(move.x_fmt, x_word_i[row]));
+            multiply_row_again(row, decode_scalar(move.x_fmt, x_word_i[row] >> 8));
           end else if (row == 32'(move.index)) take_weights(row);
           else pass_row(row);
         end

@@ -36,6 +36,10 @@ Column EdgeCodes(DType dtype) {
     case DType::kFp16:
       return {0x0000, 0x8000, 0x0001, 0x83ff, 0x0400, 0x3c00, 0xbc00,
               0x3c01, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e01};
+    case DType::kFp32:
+      return {0x00000000, 0x80000000, 0x00000001, 0x80000fff, 0x00001000, 0x007fffff, 0x00800000,
+              0x3f800000, 0xbf800001, 0x3f800fff, 0x3f801000, 0x3fffffff, 0x4b7fffff, 0x7f7fffff,
+              0xff7fffff, 0x5f8abcde, 0x20000fff, 0x7f800000, 0xff800000, 0x7f800001};
     case DType::kFp8E5M2:
       return {0x00, 0x80, 0x01, 0x83, 0x04, 0x3c, 0xbc, 0x7b, 0xfb, 0x7c, 0xfc, 0x7f};
     default:  // both e4m3 types: 0x78 is 256 in one, Inf in the other
@@ -79,6 +83,19 @@ Column BigAndSmall(DType dtype, int rows, std::uint32_t small, bool alternating)
 
 }  // namespace
 
+PeCorners PeCorners::Paired() const {
+  PeCorners paired = *this;
+  paired.rows = rows / 2;
+  for (auto* columns : {&paired.w, &paired.x}) {
+    for (Column& column : *columns) {
+      for (int k = 0; k < paired.rows; ++k)
+        column[k] = column[2 * k] | column[2 * k + 1] << 8;
+      column.resize(paired.rows);
+    }
+  }
+  return paired;
+}
+
 std::vector<std::uint32_t> PeCorners::Interleave(
     const std::vector<std::vector<std::uint32_t>>& columns) {
   return InterleaveColumns(columns);
@@ -109,32 +126,53 @@ std::vector<PeCorners> OfEachPair(std::span<const DType> types, const Fill& fill
 
 }  // namespace
 
+namespace {
+
+// A column holds one code, so that every pair of codes meets on its own and with its like; then
+// mixtures of the finite ones.
+void FillOrdinary(PeCorners& corners, Stimulus& stimulus) {
+  const DType w_type = corners.w_type, x_type = corners.x_type;
+  for (const std::uint32_t code : EdgeCodes(w_type))
+    corners.w.push_back(Repeat({code}, corners.rows));
+  for (const std::uint32_t code : EdgeCodes(x_type)) {
+    corners.x.push_back(Repeat({code}, corners.rows));
+    corners.x.push_back(Repeat({code, 0}, corners.rows));
+  }
+  for (int i = 0; i < 10; ++i) {
+    Column w, x;
+    const Column w_codes = EdgeCodes(w_type), x_codes = EdgeCodes(x_type);
+    const int w_finite = static_cast<int>(w_codes.size()) - 4;
+    const int x_finite = static_cast<int>(x_codes.size()) - 4;
+    for (int row = 0; row < corners.rows; ++row) {
+      w.push_back(w_codes[stimulus.Between(0, w_finite)]);
+      x.push_back(x_codes[stimulus.Between(0, x_finite)]);
+    }
+    corners.w.push_back(w);
+    corners.x.push_back(x);
+  }
+}
+
+}  // namespace
+
 std::vector<PeCorners> OrdinaryCorners() {
   constexpr DType kTypes[] = {DType::kBf16, DType::kFp16, DType::kFp8E4M3Fn, DType::kFp8E4M3,
                               DType::kFp8E5M2};
+  constexpr PePart kParts[] = {PePart::kHigh, PePart::kLow};
   Stimulus stimulus(11);
-  return OfEachPair(kTypes, [&](PeCorners& corners) {
-    const DType w_type = corners.w_type, x_type = corners.x_type;
-    // A column holds one code, so that every pair of codes meets on its own and with its like.
-    for (const std::uint32_t code : EdgeCodes(w_type))
-      corners.w.push_back(Repeat({code}, corners.rows));
-    for (const std::uint32_t code : EdgeCodes(x_type)) {
-      corners.x.push_back(Repeat({code}, corners.rows));
-      corners.x.push_back(Repeat({code, 0}, corners.rows));
+  std::vector<PeCorners> all =
+      OfEachPair(kTypes, [&](PeCorners& corners) { FillOrdinary(corners, stimulus); });
+  for (const PePart w_part : kParts) {
+    for (const PePart x_part : kParts) {
+      all.push_back({.name = std::string(NameOf(w_part)) + " x " + std::string(NameOf(x_part)),
+                     .w_type = DType::kFp32,
+                     .x_type = DType::kFp32,
+                     .rows = 24,
+                     .w_part = w_part,
+                     .x_part = x_part});
+      FillOrdinary(all.back(), stimulus);
     }
-    for (int i = 0; i < 10; ++i) {
-      Column w, x;
-      const Column w_codes = EdgeCodes(w_type), x_codes = EdgeCodes(x_type);
-      const int w_finite = static_cast<int>(w_codes.size()) - 4;
-      const int x_finite = static_cast<int>(x_codes.size()) - 4;
-      for (int row = 0; row < corners.rows; ++row) {
-        w.push_back(w_codes[stimulus.Between(0, w_finite)]);
-        x.push_back(x_codes[stimulus.Between(0, x_finite)]);
-      }
-      corners.w.push_back(w);
-      corners.x.push_back(x);
-    }
-  });
+  }
+  return all;
 }
 
 std::vector<PeCorners> MxCorners() {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "model/isa/pe_mode.h"
 #include "model/numerics/dtype.h"
 
 namespace bwmm::tb {
@@ -20,6 +22,10 @@ struct PeCorners {
   std::vector<std::vector<std::uint32_t>> x = {};  // [n][rows]
   std::vector<std::vector<std::uint8_t>> w_scale = {};
   std::vector<std::vector<std::uint8_t>> x_scale = {};
+  std::optional<PePart> w_part = std::nullopt, x_part = std::nullopt;  // fp32 only
+
+  // Rows 2 k and 2 k + 1 as the two elements of row k, for double_row mode; of fp8 columns.
+  PeCorners Paired() const;
 
   // The engine's layout: [rows][count].
   static std::vector<std::uint32_t> Interleave(
@@ -28,8 +34,8 @@ struct PeCorners {
       const std::vector<std::vector<std::uint8_t>>& columns);
 };
 
-// bf16, fp16 and fp8 pairs: cancellation, underflow into and out of subnormals, overflow in the
-// middle of a column, signed zeros, Inf and NaN.
+// bf16, fp16 and fp8 pairs, and the four passes of fp32: cancellation, underflow into and out of
+// subnormals, overflow in the middle of a column, signed zeros, Inf and NaN.
 std::vector<PeCorners> OrdinaryCorners();
 
 // All pairs of x4 types: group sums that cancel to the last bit, sums wider than 53 bits, scales at

@@ -4,12 +4,15 @@
 
 #include <mpfr.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
+#include "model/isa/pe_mode.h"
 #include "model/numerics/dtype.h"
 
 namespace bwmm::tb {
@@ -28,9 +31,11 @@ inline double ValueOf(DType dtype, std::uint32_t raw, int lane = 0) {
     fields = {5, 2, 15};
   if (dtype == DType::kFp4E2M1FnX4)
     fields = {2, 1, 1};
+  if (dtype == DType::kFp32)
+    fields = {8, 23, 127};
   const int width = 1 + fields.exponent + fields.mantissa;
-  const auto code = static_cast<int>((raw >> (lane * width)) & ((1U << width) - 1));
-  const int magnitude = code & ((1 << (width - 1)) - 1);
+  const auto code = static_cast<int>((raw >> (lane * width)) & ((1ULL << width) - 1));
+  const int magnitude = code & static_cast<int>((1U << (width - 1)) - 1);
   const int mantissa = magnitude & ((1 << fields.mantissa) - 1);
   const int field = magnitude >> fields.mantissa;
   const double sign = magnitude == code ? 1 : -1;
@@ -51,13 +56,30 @@ inline std::uint32_t CanonicalBits(float value) {
   return std::isnan(value) ? 0x7fc00000U : std::bit_cast<std::uint32_t>(value);
 }
 
+// What a pass multiplies of an fp32 value: its upper 12 of 24 places, or the rest with its sign.
+inline double PartOf(double value, PePart part) {
+  if (!std::isfinite(value))
+    return part == PePart::kHigh ? value : std::numeric_limits<double>::quiet_NaN();
+  const double place = std::ldexp(1.0, value == 0 ? 0 : std::max(std::ilogb(value), -126) - 11);
+  const double high = std::trunc(value / place) * place;
+  return part == PePart::kHigh ? high : std::copysign(value - high, value);
+}
+
+using MaybePart = std::optional<PePart>;
+
+inline float OperandOf(DType type, std::uint32_t raw, MaybePart part) {
+  const double value = ValueOf(type, raw);
+  return static_cast<float>(part ? PartOf(value, *part) : value);
+}
+
 // One column in ordinary mode: w[k], x[k] raw.
 inline std::uint32_t OrdinaryColumn(DType w_type, const std::vector<std::uint32_t>& w, DType x_type,
-                                    const std::vector<std::uint32_t>& x) {
+                                    const std::vector<std::uint32_t>& x,
+                                    MaybePart w_part = std::nullopt,
+                                    MaybePart x_part = std::nullopt) {
   float p = 0;
   for (std::size_t k = 0; k < w.size(); ++k)
-    p = std::fma(static_cast<float>(ValueOf(w_type, w[k])),
-                 static_cast<float>(ValueOf(x_type, x[k])), p);
+    p = std::fma(OperandOf(w_type, w[k], w_part), OperandOf(x_type, x[k], x_part), p);
   return CanonicalBits(p);
 }
 

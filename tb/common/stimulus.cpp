@@ -15,6 +15,8 @@ Fields FieldsOf(DType dtype) {
   switch (dtype) {
     case DType::kBf16:
       return {8, 7};
+    case DType::kFp32:
+      return {8, 23};
     case DType::kFp16:
       return {5, 10};
     case DType::kFp8E5M2:
@@ -84,6 +86,10 @@ std::vector<std::uint8_t> Stimulus::Scales(int count) {
   return scales;
 }
 
+PePart Stimulus::Part() {
+  return OneIn(2) ? PePart::kHigh : PePart::kLow;
+}
+
 DType Stimulus::OrdinaryType() {
   constexpr DType kTypes[] = {DType::kBf16, DType::kFp16, DType::kFp8E4M3Fn, DType::kFp8E4M3,
                               DType::kFp8E5M2};
@@ -93,6 +99,19 @@ DType Stimulus::OrdinaryType() {
 DType Stimulus::MxType() {
   constexpr DType kTypes[] = {DType::kFp8E4M3FnX4, DType::kFp8E5M2X4, DType::kFp4E2M1FnX4};
   return kTypes[Between(0, 2)];
+}
+
+DType Stimulus::Fp8Type() {
+  constexpr DType kTypes[] = {DType::kFp8E4M3Fn, DType::kFp8E4M3, DType::kFp8E5M2};
+  return kTypes[Between(0, 2)];
+}
+
+std::vector<std::uint32_t> Stimulus::Pairs(DType dtype, int count) {
+  std::vector<std::uint32_t> pairs = Elements(dtype, count);
+  const std::vector<std::uint32_t> second = Elements(dtype, count);
+  for (int i = 0; i < count; ++i)
+    pairs[i] |= second[i] << 8;
+  return pairs;
 }
 
 engine::LoadCommand Stimulus::Load(std::uint32_t id, PeMode mode,
@@ -109,8 +128,13 @@ engine::LoadCommand Stimulus::Load(std::uint32_t id, PeMode mode,
     load.data = Elements(load.dtype, load.rows * load.cols);
     load.scales = Scales(load.rows / 8 * load.cols);
   } else if (mode == PeMode::kOrdinary) {
-    load.dtype = OrdinaryType();
+    load.dtype = OneIn(4) ? DType::kFp32 : OrdinaryType();
+    if (load.dtype == DType::kFp32)
+      load.part = Part();
     load.data = Elements(load.dtype, load.rows * load.cols);
+  } else if (mode == PeMode::kDoubleRow) {
+    load.dtype = Fp8Type();
+    load.data = Pairs(load.dtype, load.rows * load.cols);
   } else {
     load.dtype = kTransposed[Between(0, 2)];
     load.data.resize(std::size_t{1} * load.rows * load.cols);
@@ -134,10 +158,15 @@ engine::MoveCommand Stimulus::Move(std::uint32_t id, const engine::LoadCommand& 
     move.psum_dtype = SizeOf(load.dtype) == 4 ? load.dtype : DType::kBf16;
   } else {
     move.n = Between(1, OneIn(2) ? max_n : std::min(max_n, 8));
-    move.dtype = load.mode == PeMode::kMx ? MxType() : OrdinaryType();
+    move.dtype = load.mode == PeMode::kMx ? MxType() : load.part ? DType::kFp32 : OrdinaryType();
+    if (load.part)
+      move.part = Part();
     move.psum_dtype = OneIn(3) ? DType::kBf16 : DType::kFp32;
     move.accumulate = !OneIn(3);
-    move.data = Elements(move.dtype, move.rows * move.n);
+    if (load.mode == PeMode::kDoubleRow)
+      move.dtype = Fp8Type();
+    move.data = load.mode == PeMode::kDoubleRow ? Pairs(move.dtype, move.rows * move.n)
+                                                : Elements(move.dtype, move.rows * move.n);
     if (load.mode == PeMode::kMx)
       move.scales = Scales(move.rows / 8 * move.n);
   }

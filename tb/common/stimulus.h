@@ -30,8 +30,12 @@ class Stimulus {
   std::vector<std::uint32_t> Elements(DType dtype, int count);
   std::vector<std::uint8_t> Scales(int count);
 
-  DType OrdinaryType();
+  PePart Part();
+  DType OrdinaryType();  // but fp32
   DType MxType();
+  DType Fp8Type();
+  // Words of two elements.
+  std::vector<std::uint32_t> Pairs(DType dtype, int count);
 
   engine::LoadCommand Load(std::uint32_t id, PeMode mode, const engine::TensorEngineConfig& config);
   // Fits `load`; at most `max_n` rows.

@@ -105,7 +105,8 @@ class TensorEngineTwins : public testing::TestWithParam<Setup> {
 
 TEST_P(TensorEngineTwins, AgreeOnRandomCommands) {
   constexpr int kSequences = 120;
-  constexpr PeMode kModes[] = {PeMode::kOrdinary, PeMode::kMx, PeMode::kTranspose};
+  constexpr PeMode kModes[] = {PeMode::kOrdinary, PeMode::kMx, PeMode::kTranspose,
+                               PeMode::kDoubleRow};
   std::uint32_t id = 0;
   for (int seed = 1; seed <= kSequences; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -113,11 +114,11 @@ TEST_P(TensorEngineTwins, AgreeOnRandomCommands) {
     if (seed % 8 == 1)
       FillPsum(stimulus);
     for (int pair = 0; pair < 6; ++pair) {
-      LoadCommand load = stimulus.Load(++id, kModes[stimulus.Between(0, 2)], config_);
+      LoadCommand load = stimulus.Load(++id, kModes[stimulus.Between(0, 3)], config_);
       ASSERT_NO_FATAL_FAILURE(Push(load));
       // Sometimes a load is overtaken by another before anything uses it.
       if (stimulus.OneIn(6)) {
-        load = stimulus.Load(++id, kModes[stimulus.Between(0, 2)], config_);
+        load = stimulus.Load(++id, kModes[stimulus.Between(0, 3)], config_);
         ASSERT_NO_FATAL_FAILURE(Push(load));
       }
       for (int moves = stimulus.Between(1, 3); moves > 0; --moves) {

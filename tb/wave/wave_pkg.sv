@@ -24,10 +24,10 @@ package wave_pkg;
   // What operand_decode_pkg::decode_scalar made.
   function automatic real scalar_real(input logic [31:0] word);
     real magnitude;
-    if (word[23]) return nan_real(word);
-    if (word[22]) return inf_real(word[21]);
-    magnitude = $itor({21'd0, word[10:0]}) * 2.0**($itor({22'd0, word[20:11]}) - 522.0);
-    return word[21] ? -magnitude : magnitude;
+    if (word[24]) return nan_real(word);
+    if (word[23]) return inf_real(word[22]);
+    magnitude = $itor({20'd0, word[11:0]}) * 2.0**($itor({22'd0, word[21:12]}) - 523.0);
+    return word[22] ? -magnitude : magnitude;
   endfunction
 
   // A stationary lane as the PE holds it: an integer, or {integer, shift} when wide.

@@ -309,7 +309,7 @@ class BadInput(unittest.TestCase):
 
     def test_machine_file_with_a_base_that_is_no_text(self):
         path = self.write("machine.toml", "base = 3\n")
-        self.refused(["run", *SMALL, "--machine", path], "base", "trn3, trn2")
+        self.refused(["run", *SMALL, "--machine", path], "base", "trn3, trn2, trn1")
 
     def test_a_router_scale_beyond_fp32(self):
         for scale in ["1e300", "1e-300"]:

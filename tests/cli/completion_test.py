@@ -69,7 +69,7 @@ class Completion(unittest.TestCase):
     def test_a_program_named_from_home(self):
         folder, name = os.path.split(os.path.abspath(BWMM))
         self.assertEqual(complete("run", "--machine", "", program=f"~/{name}", home=folder),
-                         {"trn3", "trn2"})
+                         {"trn3", "trn2", "trn1"})
 
     def test_the_man_page_is_what_help_says(self):
         subprocess.run([MAN_PAGE, "--check", "--bwmm", BWMM], check=True)

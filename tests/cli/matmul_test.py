@@ -133,7 +133,8 @@ class Words(MatmulCase):
     def test_every_fidelity_has_the_same_checksum(self):
         report = self.folder / "report.json"
         for arguments in (["--stationary-dtype", FP4, "--moving-dtype", FP8, "--k", "640"],
-                          ["--moving-dtype", "float8_e5m2", "--k", "300"]):
+                          ["--moving-dtype", "float8_e5m2", "--k", "300"],
+                          ["--dtype", "float32", "--k", "150"]):
             sums = set()
             for fidelity in FIDELITIES:
                 self.run_ok("matmul", "--m", "8", "--n", "40", *arguments, "--fidelity", fidelity,
@@ -152,6 +153,18 @@ class Files(MatmulCase):
                            self.save("x.npy", to_bf16(x)) + ":bfloat16")
         self.assertEqual((out.dtype, out.shape), (numpy.float32, (3, 5)))
         numpy.testing.assert_array_equal(out, w.T @ x)
+
+    def test_float32_keeps_all_24_bits_of_its_operands(self):
+        rng = numpy.random.default_rng(3)
+        # One column of x picks a row of w, whose significands fill 24 bits.
+        w = rng.integers(2**23, 2**24, (150, 3)).astype(numpy.float32)
+        x = numpy.zeros((150, 5), numpy.float32)
+        x[rng.integers(0, 150, 5), range(5)] = 1
+        out = self.product((150, 3, 5), "--dtype", "float32", "--stationary",
+                           self.save("w.npy", w), "--moving", self.save("x.npy", x))
+        numpy.testing.assert_array_equal(out, w.T @ x)
+        self.refused(["matmul", "--dtype", "float32", "--moving-dtype", "bfloat16"],
+                     "--moving-dtype: bfloat16, allowed float32 beside float32")
 
     def test_quantised_words_read_back_and_feed_a_matmul(self):
         source = numpy.random.default_rng(2).integers(-8, 9, (32, 24)).astype(numpy.float32)

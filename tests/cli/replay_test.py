@@ -155,7 +155,7 @@ class Replay(unittest.TestCase):
                      "0 instructions, allowed 1 or more")
 
     def test_rejects_a_machine_that_is_none(self):
-        self.refused(self.replay(MATMUL.replace("trn3", "trn9")), "trn9", "trn3, trn2")
+        self.refused(self.replay(MATMUL.replace("trn3", "trn9")), "trn9", "trn3, trn2, trn1")
         # Each key is in its range, both are not.
         self.refused(self.replay(MATMUL.replace("trn3\n", "trn3\nset machine.tensor.rows=64\n")),
                      "machine.tensor.rows", "64")

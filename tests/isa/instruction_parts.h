@@ -47,10 +47,14 @@ class InstructionParts {
       One(*value);
   }
 
-  void Body(const isa::LoadStationary& i) { Add(i.mode, i.stationary, i.scale); }
-  void Body(const isa::MultiplyMoving& i) { Add(i.mode, i.dst, i.moving, i.scale, i.accumulate); }
+  void Body(const isa::LoadStationary& i) { Add(i.mode, i.stationary, i.scale, i.part); }
+  void Body(const isa::MultiplyMoving& i) {
+    Add(i.mode, i.dst, i.moving, i.scale, i.accumulate, i.part);
+  }
   void Body(const isa::QuantizeMx& i) { Add(i.dst, i.dst_scale, i.src, i.rule); }
-  void Body(const isa::ActivationOp& i) { Add(i.function, i.dst, i.src, i.scale, i.bias); }
+  void Body(const isa::ActivationOp& i) {
+    Add(i.function, i.dst, i.src, i.scale, i.bias, i.reduce_res);
+  }
   void Body(const isa::TensorTensor& i) { Add(i.op, i.dst, i.a, i.b); }
   void Body(const isa::TensorScalar& i) { Add(i.dst, i.src, i.op0, i.scalar0, i.op1, i.scalar1); }
   void Body(const isa::ScalarTensorTensor& i) {

@@ -80,6 +80,38 @@ TEST_F(ProgramCheckTest, RejectsAnotherMode) {
   ExpectRefused([&] { Transpose(32, 64); }, "mode must be ordinary");
 }
 
+TEST_F(ProgramCheckTest, CountsTheColumnsOfADoubleRowOnce) {
+  Operand pairs = Dense(Memory::kSbuf, DType::kFp8E5M2, 64, 64);
+  pairs.rank = 2;
+  pairs.dims[0] = {.size = 2, .stride = 32};
+  pairs.dims[1] = {.size = 32, .stride = 1};
+  Add(LoadStationary{.mode = PeMode::kDoubleRow, .stationary = pairs});
+  const auto move = [&](std::int64_t m) {
+    Add(MultiplyMoving{.mode = PeMode::kDoubleRow,
+                       .dst = Dense(Memory::kPsum, DType::kFp32, m, 32),
+                       .moving = pairs});
+  };
+  EXPECT_NO_THROW(move(32));
+  ExpectRefused([&] { move(64); }, "dst must have 32 partitions");
+}
+
+TEST_F(ProgramCheckTest, RejectsFloat32BesideAnotherType) {
+  const auto load = [&](DType dtype, std::optional<PePart> part) {
+    Add(LoadStationary{.stationary = Dense(Memory::kSbuf, dtype, 64, 32), .part = part});
+  };
+  const auto move = [&](DType dtype, std::optional<PePart> part) {
+    Add(MultiplyMoving{.dst = Dense(Memory::kPsum, DType::kFp32, 32, 100),
+                       .moving = Dense(Memory::kSbuf, dtype, 64, 100, 4096),
+                       .part = part});
+  };
+  load(DType::kFp32, PePart::kHigh);
+  EXPECT_NO_THROW(move(DType::kFp32, PePart::kHigh));
+  EXPECT_NO_THROW(move(DType::kFp32, PePart::kLow));
+  ExpectRefused([&] { move(DType::kBf16, std::nullopt); }, "float32 only");
+  load(DType::kBf16, std::nullopt);
+  ExpectRefused([&] { move(DType::kFp32, PePart::kLow); }, "float32 only");
+}
+
 TEST_F(ProgramCheckTest, RejectsATransposeThatDoesNotFit) {
   Load(64, 32, PeMode::kTranspose);
   ExpectRefused([&] { Transpose(32, 63); }, "dst must have 64 elements");

@@ -66,7 +66,7 @@ class RandomInstruction {
     return Pick(2) == 0 ? std::nullopt : std::optional(Operand());
   }
   isa::AluOp Alu() { return static_cast<isa::AluOp>(Pick(6)); }
-  PeMode Mode() { return static_cast<PeMode>(Pick(3)); }
+  PeMode Mode() { return static_cast<PeMode>(Pick(4)); }
   isa::OutOfBounds Oob() { return static_cast<isa::OutOfBounds>(Pick(2)); }
   std::optional<isa::VectorOffset> Rows() {
     if (Pick(2) == 0)
@@ -78,16 +78,24 @@ class RandomInstruction {
       return std::nullopt;
     return isa::ScalarOffset{Operand(), Pick(1 << 20), Pick(1 << 16) - 9, Oob()};
   }
+  std::optional<PePart> Part() {
+    return Pick(2) == 0 ? std::nullopt : std::optional(static_cast<PePart>(Pick(2)));
+  }
 
-  void Fill(isa::LoadStationary& i) { i = {Mode(), Operand(), MaybeOperand()}; }
+  void Fill(isa::LoadStationary& i) { i = {Mode(), Operand(), MaybeOperand(), Part()}; }
   void Fill(isa::MultiplyMoving& i) {
-    i = {Mode(), Operand(), Operand(), MaybeOperand(), Pick(2) == 0};
+    i = {Mode(), Operand(), Operand(), MaybeOperand(), Pick(2) == 0, Part()};
   }
   void Fill(isa::QuantizeMx& i) {
     i = {Operand(), Operand(), Operand(), static_cast<ScaleRule>(Pick(2))};
   }
   void Fill(isa::ActivationOp& i) {
-    i = {static_cast<Activation>(Pick(8)), Operand(), Operand(), Float(), MaybeOperand()};
+    i = {static_cast<Activation>(Pick(8)),
+         Operand(),
+         Operand(),
+         Float(),
+         MaybeOperand(),
+         MaybeOperand()};
   }
   void Fill(isa::TensorTensor& i) { i = {Alu(), Operand(), Operand(), Operand()}; }
   void Fill(isa::TensorScalar& i) {

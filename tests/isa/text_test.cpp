@@ -99,6 +99,11 @@ TEST(Text, OptionalPartsShowOnlyWhenTheyAreThere) {
   EXPECT_THAT(text(scattered), HasSubstr(" scatter=[sbuf"));
   EXPECT_THAT(text(scattered), HasSubstr(" src_offset=[sbuf"));
   EXPECT_THAT(text(scattered), Not(HasSubstr("gather")));
+  EXPECT_THAT(text(LoadStationary{.stationary = kTile}), Not(HasSubstr("part")));
+  EXPECT_THAT(text(LoadStationary{.stationary = kTile, .part = PePart::kLow}),
+              HasSubstr("mode=ordinary part=low stationary="));
+  EXPECT_THAT(text(MultiplyMoving{.dst = kTile, .moving = kTile, .part = PePart::kHigh}),
+              HasSubstr("mode=ordinary part=high dst="));
   TensorScalar scale{.dst = kTile, .src = kTile, .scalar0 = 0.1f};
   EXPECT_THAT(text(scale), HasSubstr("op0=multiply scalar0=0.100000001"));
   EXPECT_THAT(text(scale), Not(HasSubstr("op1")));

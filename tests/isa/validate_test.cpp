@@ -103,7 +103,10 @@ TEST(Validate, RejectsBadStationaryOperands) {
   ExpectRefused(Load(), [](auto& i) { i.stationary = Sbuf(DType::kBf16, 128, {129}); },
                 {"at most 128", "129"});
   ExpectRefused(Load(), [](auto& i) { i.stationary.dtype = DType::kFp32; },
-                {"bfloat16, float16 or fp8", "float32"});
+                {"float32 is multiplied in parts", "float32"});
+  ExpectRefused(Load(), [](auto& i) { i.part = PePart::kLow; },
+                {"float32 is multiplied in parts", "bfloat16"});
+  ExpectRefused(LoadMx(), [](auto& i) { i.part = PePart::kLow; }, {"ordinary mode, not of mx"});
   ExpectRefused(Load(), [](auto& i) { i.scale = Sbuf(DType::kE8M0, 128, {128}); }, {"scales"});
   ExpectRefused(LoadMx(), [](auto& i) { i.scale.reset(); }, {"scales"});
   ExpectRefused(LoadMx(), [](auto& i) { i.stationary.partitions = 48; },
@@ -155,6 +158,10 @@ TEST(Validate, RejectsBadMultiplies) {
   ExpectRefused(Multiply(), [](auto& i) { i.dst.partition = 32; }, {"partition 0", "psum[32:"});
   ExpectRefused(Multiply(), [](auto& i) { i.dst.dims[0].stride = 2; }, {"dense", ":2]"});
   ExpectRefused(Multiply(), [](auto& i) { i.moving.dtype = DType::kInt32; }, {"fp8", "int32"});
+  ExpectRefused(Multiply(), [](auto& i) { i.part = PePart::kHigh; },
+                {"float32 is multiplied in parts", "bfloat16"});
+  ExpectRefused(Multiply(), [](auto& i) { i.moving.dtype = DType::kFp32; },
+                {"float32 is multiplied in parts", "float32"});
   ExpectRefused(Multiply(),
                 [](auto& i) {
                   i.mode = PeMode::kTranspose;
@@ -164,6 +171,26 @@ TEST(Validate, RejectsBadMultiplies) {
   ExpectRefused(MultiplyMx(), [](auto& i) { i.moving.dtype = DType::kFp32; }, {"x4", "float32"});
   ExpectRefused(
       MultiplyMx(), [](auto&) {}, {"generation 4", "generation 3"}, kGen3);
+}
+
+TEST(Validate, RejectsBadDoubleRows) {
+  const LoadStationary load{.mode = PeMode::kDoubleRow,
+                            .stationary = Sbuf(DType::kFp8E5M2, 128, {2, 128})};
+  ExpectRefused(load, [](auto& i) { i.stationary.dims[1].size = 129; }, {"at most 256", "129"});
+  ExpectRefused(load, [](auto& i) { i.stationary.dims[0].size = 1; }, {"outermost free dimension"});
+  ExpectRefused(load, [](auto& i) { i.stationary = Sbuf(DType::kFp8E5M2, 128, {2}); },
+                {"outermost free dimension", ",2]"});
+  ExpectRefused(load, [](auto& i) { i.stationary.dtype = DType::kBf16; }, {"fp8", "bfloat16"});
+  ExpectRefused(load, [](auto&) {}, {"double_row needs generation 3", "generation 2"},
+                {.generation = 2});
+  EXPECT_EQ(Refusal(load, kGen3), "");
+  const MultiplyMoving multiply{.mode = PeMode::kDoubleRow,
+                                .dst = Psum(DType::kFp32, 128, {512}),
+                                .moving = Sbuf(DType::kFp8E4M3, 128, {2, 512})};
+  ExpectRefused(multiply, [](auto& i) { i.moving.dims[1].size = 256; },
+                {"1024, twice the number", "256"});
+  ExpectRefused(multiply, [](auto& i) { i.moving.rank = 1; }, {"1024, twice the number", "2:512"});
+  ExpectRefused(multiply, [](auto& i) { i.moving.dtype = DType::kFp16; }, {"fp8", "float16"});
 }
 
 TEST(Validate, RejectsBadQuantizes) {
@@ -200,6 +227,15 @@ TEST(Validate, RejectsPlacesOutsideTheMemories) {
 }
 
 TEST(Validate, RejectsElementwiseOperandsThatDoNotFit) {
+  const ActivationOp sums{.dst = Row(), .src = Row(), .reduce_res = Column()};
+  EXPECT_EQ(Refusal(sums, {}, Engine::kScalar), "");
+  EXPECT_THAT(Refusal(sums), HasSubstr("only the scalar engine"));
+  ActivationOp wide = sums;
+  wide.reduce_res->dims[0].size = 2;
+  EXPECT_THAT(Refusal(wide, {}, Engine::kScalar), HasSubstr("one element"));
+  wide = sums;
+  wide.reduce_res->partitions = 1;
+  EXPECT_THAT(Refusal(wide, {}, Engine::kScalar), HasSubstr("32"));
   const TensorTensor add{.dst = Row(), .a = Row(), .b = Row()};
   ExpectRefused(add, [](auto& i) { i.a.dims[0].size = 7; }, {"32 x 8", ",7]"});
   ExpectRefused(add, [](auto& i) { i.b.partitions = 31; }, {"32 x 8", "[0:31]"});

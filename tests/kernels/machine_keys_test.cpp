@@ -10,6 +10,7 @@
 
 #include "model/system/machine.h"
 #include "tests/kernels/layer_run.h"
+#include "tests/system/program_parts.h"
 
 namespace bwmm {
 namespace {
@@ -50,6 +51,32 @@ Outcome RunShortMatmuls(const MachineConfig& machine, int columns) {
   return {.cycles = result.cycles, .instructions = result.instructions};
 }
 
+// Small loads that both sequencers with a descriptor generator trigger in turn.
+Outcome RunTwoTriggers(const MachineConfig& machine) {
+  ops::Hbm hbm;
+  const ops::HbmTensor& x = hbm.Allocate("x", DType::kBf16, {64, 64}, false);
+  const RunResult result = RunMachine(machine, Fidelity::kTiming, hbm, [&x](isa::Sink& sink) {
+    for (int i = 0; i < 8; ++i)
+      sink.Emit(i % 2 == 0 ? isa::Engine::kSync : isa::Engine::kScalar,
+                isa::DmaCopy{.dst = test::SbufTile(DType::kBf16, 128 * i, 64, 64),
+                             .src = test::Rows(x, 0, 64)});
+  });
+  return {.cycles = result.cycles, .instructions = result.instructions};
+}
+
+// Copies of fp8, longer than any interval.
+Outcome RunFp8Copies(const MachineConfig& machine) {
+  ops::Hbm hbm;
+  const RunResult result = RunMachine(machine, Fidelity::kTiming, hbm, [](isa::Sink& sink) {
+    lang::Core nki(sink);
+    const lang::Tile from = nki.Sbuf("from", DType::kFp8E5M2, 8, {512});
+    const lang::Tile to = nki.Sbuf("to", DType::kBf16, 8, {512});
+    nki.memset(from, 0.0f);
+    nki.tensor_copy(to, from);
+  });
+  return {.cycles = result.cycles, .instructions = result.instructions};
+}
+
 std::vector<Outcome> Outcomes(const MachineConfig& machine) {
   Layer block = LayerOf(MoECTEImplementation::shard_on_block);
   block.hidden = 1536;
@@ -57,10 +84,9 @@ std::vector<Outcome> Outcomes(const MachineConfig& machine) {
   Layer dynamic = LayerOf(MoECTEImplementation::shard_on_i_mx_hybrid);
   dynamic.kernel.shard_on_I.num_static_block = 0;
   const std::function<Outcome()> workloads[] = {
-      [&] { return RunLayer(machine, block); },
-      [&] { return RunLayer(machine, dynamic); },
-      [&] { return RunShortMatmuls(machine, 64); },
-      [&] { return RunShortMatmuls(machine, 4); },
+      [&] { return RunLayer(machine, block); },     [&] { return RunLayer(machine, dynamic); },
+      [&] { return RunShortMatmuls(machine, 64); }, [&] { return RunShortMatmuls(machine, 4); },
+      [&] { return RunTwoTriggers(machine); },      [&] { return RunFp8Copies(machine); },
   };
   std::vector<Outcome> outcomes;
   for (const auto& run : workloads) {

@@ -51,6 +51,20 @@ TEST(MatmulJudge, AScaleGroupRoundsTwice) {
   EXPECT_FALSE(JudgeColumn(ones, 128 + 1.01 * 0x1p-14, mx).pass);
 }
 
+TEST(MatmulJudge, FourPassesOfFloat32RoundOnceMoreThanTheirRows) {
+  // Ones have no lower halves: 128 roundings of 2^-24 of 128, and one where the last pass joins
+  // zero.
+  const MatmulCase fp32{.fp32 = true};
+  const std::vector<double> ones(128, 1.0);
+  EXPECT_TRUE(JudgeColumn(ones, 128 + 0.99 * 129 * 0x1p-17, fp32).pass);
+  EXPECT_FALSE(JudgeColumn(ones, 128 + 1.01 * 129 * 0x1p-17, fp32).pass);
+  // No half of an operand may be lost: 2^-12 and 2^-23 lie in the lower one.
+  const std::vector<double> value = {1 + 0x1p-12 + 0x1p-23};
+  EXPECT_TRUE(JudgeColumn(value, value[0], fp32).pass);
+  EXPECT_FALSE(JudgeColumn(value, 1, fp32).pass);
+  EXPECT_FALSE(JudgeColumn(value, value[0] - 0x1p-12, fp32).pass);
+}
+
 TEST(MatmulJudge, EveryPassRoundsOnceMoreInPsum) {
   // Two passes of one row each: a rounding of 1 in each, and one of their sum 2, all of 2^-24.
   const MatmulCase passes{.pass_rows = 1};

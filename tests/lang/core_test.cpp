@@ -145,6 +145,54 @@ TEST_F(CoreTest, AMatmulIsALoadAndAMultiply) {
   EXPECT_EQ(sink.Get<isa::MultiplyMoving>(3).mode, PeMode::kTranspose);
 }
 
+TEST_F(CoreTest, AMatmulOfFloat32IsFourPassesOfParts) {
+  const Tile w = nki.Sbuf("w", DType::kFp32, 128, {64});
+  const Tile x = nki.Sbuf("x", DType::kFp32, 128, {256});
+  const Tile acc = nki.Psum("acc", DType::kFp32, 64, {256});
+  for (const bool accumulate : {false, true}) {
+    sink.instructions.clear();
+    nki.nc_matmul(acc, w, x, {.accumulate = accumulate});
+    ASSERT_EQ(sink.instructions.size(), 6u);
+    for (const int load : {0, 3}) {
+      const PePart own = load == 0 ? PePart::kLow : PePart::kHigh;
+      EXPECT_EQ(sink.Get<isa::LoadStationary>(load).part, own);
+      EXPECT_EQ(sink.Get<isa::MultiplyMoving>(load + 1).part, PePart::kLow);
+      EXPECT_EQ(sink.Get<isa::MultiplyMoving>(load + 2).part, PePart::kHigh);
+    }
+    EXPECT_EQ(sink.Get<isa::MultiplyMoving>(1).accumulate, accumulate);
+    for (const int later : {2, 4, 5})
+      EXPECT_TRUE(sink.Get<isa::MultiplyMoving>(later).accumulate);
+    for (const isa::Instruction& instruction : sink.instructions)
+      isa::Validate(instruction, sink.limits());
+  }
+}
+
+TEST_F(CoreTest, ADoubleRowContractsTwiceThePartitions) {
+  const Tile w = nki.Sbuf("w", DType::kFp8E5M2, 128, {2, 64});
+  const Tile x = nki.Sbuf("x", DType::kFp8E5M2, 128, {2, 256});
+  const Tile acc = nki.Psum("acc", DType::kFp32, 64, {256});
+  nki.nc_matmul(acc, w, x, {.accumulate = true, .double_row = true});
+  ASSERT_EQ(sink.instructions.size(), 2u);
+  for (const isa::Instruction& instruction : sink.instructions)
+    isa::Validate(instruction, sink.limits());
+  EXPECT_EQ(sink.Get<isa::LoadStationary>(0).mode, PeMode::kDoubleRow);
+  EXPECT_EQ(sink.Get<isa::MultiplyMoving>(1).mode, PeMode::kDoubleRow);
+  EXPECT_TRUE(sink.Get<isa::MultiplyMoving>(1).accumulate);
+}
+
+TEST_F(CoreTest, AnActivationMaySumItsRows) {
+  const Tile x = nki.Sbuf("x", DType::kBf16, 128, {256});
+  const Tile sums = nki.Sbuf("sums", DType::kFp32, 128, {1});
+  nki.activation(x, Activation::kExp, x, 2.0f, nullptr, &sums.view());
+  nki.activation(x, Activation::kExp, x);
+  const auto& op = sink.Get<isa::ActivationOp>(0);
+  isa::Validate(sink.instructions[0], sink.limits());
+  ASSERT_TRUE(op.reduce_res);
+  EXPECT_EQ(op.reduce_res->offset, sums->operand().offset);
+  EXPECT_FALSE(op.bias);
+  EXPECT_FALSE(sink.Get<isa::ActivationOp>(1).reduce_res);
+}
+
 TEST_F(CoreTest, AMax8IsTheVectorEngines) {
   const Tile scores = nki.Sbuf("scores", DType::kFp32, 128, {256});
   const Tile top = nki.Sbuf("top", DType::kFp32, 128, {8});

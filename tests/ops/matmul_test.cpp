@@ -19,13 +19,15 @@ int CompareOrdinary(const tb::PeCorners& columns) {
   const int m = static_cast<int>(columns.w.size());
   const int n = static_cast<int>(columns.x.size());
   std::vector<float> out(std::size_t{1} * n * m);
-  Matmul(columns.w_type, tb::PeCorners::Interleave(columns.w).data(), columns.x_type,
-         tb::PeCorners::Interleave(columns.x).data(), columns.rows, m, n, out.data());
+  Matmul({columns.w_type, columns.w_part}, tb::PeCorners::Interleave(columns.w).data(),
+         {columns.x_type, columns.x_part}, tb::PeCorners::Interleave(columns.x).data(),
+         columns.rows, m, n, out.data());
   int numbers = 0;
   for (int row = 0; row < n; ++row) {
     for (int c = 0; c < m; ++c) {
       const std::uint32_t expected =
-          tb::OrdinaryColumn(columns.w_type, columns.w[c], columns.x_type, columns.x[row]);
+          tb::OrdinaryColumn(columns.w_type, columns.w[c], columns.x_type, columns.x[row],
+                             columns.w_part, columns.x_part);
       const float value = out[std::size_t{1} * row * m + c];
       EXPECT_EQ(std::bit_cast<std::uint32_t>(value), expected)
           << columns.name << " column " << c << " row " << row;
@@ -65,6 +67,11 @@ tb::PeCorners RandomColumns(tb::Stimulus& stimulus, PeMode mode) {
                         .w_type = mx ? stimulus.MxType() : stimulus.OrdinaryType(),
                         .x_type = mx ? stimulus.MxType() : stimulus.OrdinaryType(),
                         .rows = 8 * stimulus.Between(1, 16)};
+  if (!mx && stimulus.OneIn(3)) {
+    columns.w_type = columns.x_type = DType::kFp32;
+    columns.w_part = stimulus.Part();
+    columns.x_part = stimulus.Part();
+  }
   for (int c = stimulus.Between(1, 70); c > 0; --c) {
     columns.w.push_back(stimulus.Elements(columns.w_type, columns.rows));
     columns.w_scale.push_back(stimulus.Scales(columns.rows / 8));
@@ -81,6 +88,30 @@ TEST(Matmul, RoundsOncePerRowOnCornerColumns) {
   for (const tb::PeCorners& corners : tb::OrdinaryCorners())
     numbers += CompareOrdinary(corners);
   EXPECT_GT(numbers, 1000);
+}
+
+TEST(Matmul, MultipliesTheElementsOfADoubleRowInTurn) {
+  int numbers = 0;
+  for (const tb::PeCorners& corners : tb::OrdinaryCorners()) {
+    if (SizeOf(corners.w_type) != 1 || SizeOf(corners.x_type) != 1)
+      continue;
+    const tb::PeCorners paired = corners.Paired();
+    const int m = static_cast<int>(corners.w.size());
+    const int n = static_cast<int>(corners.x.size());
+    std::vector<float> out(std::size_t{1} * n * m);
+    MatmulDoubleRow(paired.w_type, tb::PeCorners::Interleave(paired.w).data(), paired.x_type,
+                    tb::PeCorners::Interleave(paired.x).data(), paired.rows, m, n, out.data());
+    for (int row = 0; row < n; ++row) {
+      for (int c = 0; c < m; ++c) {
+        const float value = out[std::size_t{1} * row * m + c];
+        EXPECT_EQ(std::bit_cast<std::uint32_t>(value),
+                  tb::OrdinaryColumn(corners.w_type, corners.w[c], corners.x_type, corners.x[row]))
+            << corners.name << " column " << c << " row " << row;
+        numbers += std::isfinite(value) && value != 0;
+      }
+    }
+  }
+  EXPECT_GT(numbers, 500);
 }
 
 TEST(Matmul, MatchesTheFmaChainOnRandomColumns) {

@@ -257,6 +257,36 @@ TEST(TensorOps, AnActivationWithoutScaleAndBiasKeepsTheSignOfZero) {
   ExpectElements(memory, op, [](std::size_t) { return 0u; });
 }
 
+// Before their rounding to dst's type, in the order of the elements, from +0.
+TEST(TensorOps, AnActivationSumsTheElementsOfItsRows) {
+  ElementMemory memory(kSeed + 8);
+  const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
+  isa::ActivationOp op{.dst = Dense(Memory::kSbuf, DType::kBf16, 2, {4}, 0),
+                       .src = Dense(Memory::kSbuf, DType::kFp32, 2, {4}, 1024),
+                       .scale = 2.0f,
+                       .reduce_res = Dense(Memory::kSbuf, DType::kFp32, 2, {1}, 2048)};
+  // Row 0: 2^25 + 2 + 2 - 2^25, where 2^25 + 2 is a tie that goes to even, twice. Row 1: 257, which
+  // bf16 has not, three times -0.
+  memory.Fill(op.src, {bits(0x1p24f), bits(1), bits(1), bits(-0x1p24f), bits(128.5f), 0x80000000,
+                       0x80000000, 0x80000000});
+  Execute(op, memory.core());
+  EXPECT_EQ(memory.Values(*op.reduce_res), (std::vector<double>{0, 257}));
+  EXPECT_EQ(memory.Values(op.dst)[4], 256);
+  // Sums may lie where a source of another row was.
+  op.reduce_res = Dense(Memory::kSbuf, DType::kFp32, 2, {1}, 1024);
+  Execute(op, memory.core());
+  EXPECT_EQ(memory.Values(*op.reduce_res), (std::vector<double>{0, 257}));
+  // Minus zeros alone sum to the +0 they start from; NaN is the one pattern.
+  op = {.dst = Dense(Memory::kSbuf, DType::kFp32, 2, {2}, 0),
+        .src = Dense(Memory::kSbuf, DType::kFp32, 2, {2}, 1024),
+        .reduce_res = Dense(Memory::kPsum, DType::kFp32, 2, {1}, 0)};
+  memory.Fill(op.src, {0x80000000, 0x80000000, 0xffc12345, bits(1)});
+  Execute(op, memory.core());
+  const auto sums = memory.Codes(*op.reduce_res);
+  EXPECT_EQ(sums[0], 0u);
+  EXPECT_EQ(sums[1], 0x7fc00000u);
+}
+
 TEST(TensorOps, MemsetWritesItsValueAndKeepsTheSignOfZero) {
   ElementMemory memory(kSeed + 4);
   Cases cases(memory);

@@ -17,16 +17,19 @@ using test::ErrorOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(MachineConfig, HasBothPresets) {
-  EXPECT_THAT(PresetNames(), ElementsAre("trn3", "trn2"));
+TEST(MachineConfig, HasThreePresets) {
+  EXPECT_THAT(PresetNames(), ElementsAre("trn3", "trn2", "trn1"));
+  EXPECT_EQ(LoadMachine("trn1").generation, 2);
   EXPECT_EQ(LoadMachine("trn3").generation, 4);
   EXPECT_EQ(LoadMachine("trn2").generation, 3);
 }
 
 TEST(MachineConfig, SetsEveryFigureInEveryPreset) {
   // Nothing is left at the zero of an untouched member unless the preset says so.
-  const std::vector<std::string> may_be_zero = {"machine.sbuf.reserved_bytes",
-                                                "machine.compute.scalar_2x"};
+  const std::vector<std::string> may_be_zero = {
+      "machine.sbuf.reserved_bytes",       "machine.tensor.throttle_ns",
+      "machine.compute.vector_perf_modes", "machine.dma.dge_ns",
+      "machine.compute.fp8_modes",         "machine.compute.scalar_2x"};
   for (const std::string& name : PresetNames()) {
     for (const Setting& setting : SettingsOf(LoadMachine(name))) {
       EXPECT_GE(setting.value, setting.min) << name << " " << setting.key;
@@ -53,6 +56,18 @@ TEST(MachineConfig, AppliesASetting) {
   MachineConfig config = LoadMachine("trn3");
   ApplySetting(config, "machine.dma.start_ns", "900");
   EXPECT_EQ(config.dma.start_ns, 900);
+}
+
+TEST(MachineConfig, BuildsOnePresetOnAnother) {
+  const MachineConfig trn1 = LoadMachine("trn1");
+  EXPECT_EQ(trn1.clock.tensor_mhz, 2800);
+  EXPECT_EQ(trn1.sbuf.bytes, 192 * 1024);
+  // What trn1 does not name is trn2's, also below a user's file.
+  EXPECT_EQ(trn1.sbuf.reserved_bytes, LoadMachine("trn2").sbuf.reserved_bytes);
+  const MachineConfig mine = ParseMachine("base = \"trn1\"\n[machine]\ncores = 1\n", "mine.toml");
+  EXPECT_EQ(mine.cores, 1);
+  EXPECT_EQ(mine.clock.vector_mhz, 1120);
+  EXPECT_EQ(mine.psum.banks, 8);
 }
 
 TEST(MachineConfig, ChangesOnlyWhatAFileNames) {
@@ -98,9 +113,9 @@ TEST(MachineConfig, RejectsWrongTypesAndBrokenFiles) {
   EXPECT_THAT(ErrorOf([] { ParseMachine("[machine\n", "mine.toml"); }),
               HasSubstr("mine.toml: line"));
   EXPECT_THAT(ErrorOf([] { ParseMachine("base = \"trn9\"\n", "mine.toml"); }),
-              HasSubstr("base trn9, allowed trn3, trn2"));
+              HasSubstr("base trn9, allowed trn3, trn2, trn1"));
   EXPECT_THAT(ErrorOf([] { LoadMachine("no_such_machine"); }),
-              HasSubstr("neither a preset (trn3, trn2) nor a readable TOML file"));
+              HasSubstr("neither a preset (trn3, trn2, trn1) nor a readable TOML file"));
 }
 
 }  // namespace

@@ -199,7 +199,7 @@ TEST(Machine, RejectsAConfigThatNobodyFilled) {
   ops::Hbm hbm;
   MachineConfig config;
   EXPECT_THAT(ErrorOf([&] { RunMachine(config, Fidelity::kTiming, hbm, [](isa::Sink&) {}); }),
-              HasSubstr("machine.generation: 0, allowed 3 to 4"));
+              HasSubstr("machine.generation: 0, allowed 2 to 4"));
   config = LoadMachine("trn3");
   config.dma.engine_mb_s = 0;
   EXPECT_THAT(ErrorOf([&] { RunMachine(config, Fidelity::kTiming, hbm, [](isa::Sink&) {}); }),

@@ -156,6 +156,8 @@ class RandomCompute {
                          .scale = c_.dice.OneIn(2) ? 1.0f : Constant(false)};
     if (c_.dice.OneIn(2))
       op.bias = c_.Local(Engine::kScalar, Type(), c_.dice.OneIn(2) ? partitions : 1, 1, Use::kRead);
+    if (c_.dice.OneIn(3))
+      op.reduce_res = c_.Local(Engine::kScalar, Type(), partitions, 1, Use::kWrite);
     op.dst = c_.Local(Engine::kScalar, Type(), partitions, free, Use::kWrite);
     c_.Emit(Engine::kScalar, op);
   }

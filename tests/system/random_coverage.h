@@ -76,6 +76,8 @@ class Coverage {
   void Body(const isa::LoadStationary& i) {
     Say(bwmm::NameOf(i.mode));
     Say(fmt::format("{} {}", bwmm::NameOf(i.mode), bwmm::NameOf(i.stationary.dtype)));
+    if (i.part)
+      Say(fmt::format("part {}", bwmm::NameOf(*i.part)));
     Operand("src", i.stationary);
     if (i.scale)
       Operand("scale", *i.scale);
@@ -85,6 +87,8 @@ class Coverage {
     Say(fmt::format("{} into {}{}", mode, bwmm::NameOf(i.dst.dtype),
                     i.accumulate ? " accumulating" : ""));
     Say(fmt::format("{} {}", mode, bwmm::NameOf(i.moving.dtype)));
+    if (i.part)
+      Say(fmt::format("part {}", bwmm::NameOf(*i.part)));
     const std::int64_t n = i.dst.free_size();
     Say(n == 1 ? "one row" : n < 64 ? "short" : n <= 512 ? "up to a bank" : "beyond a bank");
     if (i.scale)
@@ -104,6 +108,10 @@ class Coverage {
       Scalar(*i.bias, i.dst.partitions);
     if (!(i.scale == 1.0f))
       Say("scaled");
+    if (i.reduce_res) {
+      Say("with sums");
+      Operand("dst", *i.reduce_res);
+    }
   }
   void Body(const isa::TensorTensor& i) {
     Say(isa::NameOf(i.op));

@@ -11,9 +11,11 @@ class RandomMatmul {
 
   void Step() {
     const bool gen4 = c_.limits.generation >= 4;
-    switch (c_.dice.Below(4)) {
+    switch (c_.dice.Below(5)) {
       case 0:
         return Transpose();
+      case 4:
+        return DoubleRow();
       case 1:
       case 2:
         if (gen4)
@@ -62,14 +64,47 @@ class RandomMatmul {
   void Ordinary() {
     const std::int64_t k = c_.dice.Of({1, 7, 32, 33, 64, 100, 128});
     const std::int64_t m = c_.dice.Of({1, 2, 16, 31, 64, 100, 128});
+    const bool fp32 = c_.dice.OneIn(4);
+    const auto type = [&] { return fp32 ? DType::kFp32 : PeType(); };
+    const auto part = [&] {
+      return fp32 ? std::optional(c_.dice.OneIn(2) ? PePart::kHigh : PePart::kLow) : std::nullopt;
+    };
     c_.Emit(Engine::kTensor,
-            isa::LoadStationary{.stationary = AtLeastOneDim(c_.Sbuf(PeType(), k, m, Use::kRead))});
+            isa::LoadStationary{.stationary = AtLeastOneDim(c_.Sbuf(type(), k, m, Use::kRead)),
+                                .part = part()});
     for (std::int64_t i = c_.dice.Below(4); i > 0; --i) {
       const std::int64_t n = Moving();
       c_.Emit(Engine::kTensor,
               isa::MultiplyMoving{.dst = Dst(m, n),
-                                  .moving = AtLeastOneDim(MovingTile(PeType(), k, n)),
-                                  .accumulate = c_.dice.OneIn(2)});
+                                  .moving = AtLeastOneDim(MovingTile(type(), k, n)),
+                                  .accumulate = c_.dice.OneIn(2),
+                                  .part = part()});
+    }
+  }
+
+  // [K, 2, columns]
+  Operand Pairs(std::int64_t k, std::int64_t columns) {
+    const DType type = c_.limits.generation >= 4 && c_.dice.OneIn(3)
+                           ? DType::kFp8E4M3Fn
+                           : c_.dice.Of({DType::kFp8E4M3, DType::kFp8E5M2});
+    Operand tile = c_.Sbuf(type, k, 2 * columns, Use::kRead, true);
+    tile.rank = 2;
+    tile.dims = {};
+    tile.dims[0] = {.size = 2, .stride = columns};
+    tile.dims[1] = {.size = columns, .stride = 1};
+    return tile;
+  }
+  void DoubleRow() {
+    const std::int64_t k = c_.dice.Of({1, 7, 32, 33, 64, 100, 128});
+    const std::int64_t m = c_.dice.Of({1, 2, 16, 31, 64, 100, 128});
+    c_.Emit(Engine::kTensor,
+            isa::LoadStationary{.mode = PeMode::kDoubleRow, .stationary = Pairs(k, m)});
+    for (std::int64_t i = c_.dice.Below(3); i >= 0; --i) {
+      const std::int64_t n = c_.dice.Of({1, 2, 5, 16, 63, 64, 65, 100, 128});
+      c_.Emit(Engine::kTensor, isa::MultiplyMoving{.mode = PeMode::kDoubleRow,
+                                                   .dst = Dst(m, n),
+                                                   .moving = Pairs(k, n),
+                                                   .accumulate = c_.dice.OneIn(2)});
     }
   }
 

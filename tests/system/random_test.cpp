@@ -87,18 +87,25 @@ std::vector<std::string> ExpectedFacts() {
   for (const char* opcode : {"tensor_scalar", "scalar_tensor_tensor"})
     all(opcode, {"scalar constant", "scalar per partition", "scalar for all partitions"});
   all("tensor_copy", {"on vector", "on scalar", "on gpsimd", "of bits", "converting"});
-  all("activation", {"identity", "silu", "swish", "gelu", "gelu_tanh", "relu_squared", "sigmoid",
-                     "exp", "scaled", "scalar per partition", "scalar for all partitions"});
+  all("activation",
+      {"identity", "silu", "swish", "gelu", "gelu_tanh", "relu_squared", "sigmoid", "exp", "scaled",
+       "with sums", "scalar per partition", "scalar for all partitions"});
   all("iota on", {"gpsimd"});
   all("max8", {"on vector", "of integers"});
 
   all("load_stationary ordinary", pe);
   all("multiply_moving ordinary", pe);
+  all("load_stationary ordinary", {"float32"});
+  all("multiply_moving ordinary", {"float32"});
+  for (const char* opcode : {"load_stationary", "multiply_moving"})
+    all(fmt::format("{} part", opcode), {"high", "low"});
   all("load_stationary mx", x4);
   all("multiply_moving mx", x4);
   all("load_stationary transpose", elements);
   all("load_stationary transpose", bytes);
-  for (const char* mode : {"ordinary", "mx"})
+  for (const char* opcode : {"load_stationary", "multiply_moving"})
+    all(fmt::format("{} double_row", opcode), {"float8_e4m3fn", "float8_e4m3", "float8_e5m2"});
+  for (const char* mode : {"ordinary", "mx", "double_row"})
     all(fmt::format("multiply_moving {} into", mode),
         {"float32", "bfloat16", "float32 accumulating", "bfloat16 accumulating"});
   all("multiply_moving transpose into", {"float32", "bfloat16", "uint16", "int32"});

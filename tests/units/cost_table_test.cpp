@@ -39,6 +39,15 @@ TEST(CostTable, CountsOneCyclePerElementOfAnActivation) {
       512);
 }
 
+TEST(CostTable, ReadsTheSumsOfAnActivationInTheMinimum) {
+  isa::ActivationOp sums{
+      .dst = Tile(kBf16, 512), .src = Tile(kFp32, 512), .reduce_res = Tile(kFp32, 1)};
+  EXPECT_EQ(Cycles(Engine::kScalar, sums), 512 + 64);
+  EXPECT_EQ(Cycles(Engine::kScalar, sums, {.min_interval = 10}), 512 + 10);
+  sums.dst = sums.src = Tile(kFp32, 3);
+  EXPECT_EQ(Cycles(Engine::kScalar, sums), 64 + 64);
+}
+
 TEST(CostTable, CopiesInThePerfModesOfTheVectorEngine) {
   const auto copy = [](Operand dst, Operand src) {
     return Cycles(Engine::kVector, isa::TensorCopy{.dst = dst, .src = src});
@@ -48,7 +57,37 @@ TEST(CostTable, CopiesInThePerfModesOfTheVectorEngine) {
   EXPECT_EQ(copy(Tile(kBf16, 1024), Tile(kBf16, 1024, Memory::kPsum)), 512);      // 2x: one PSUM
   EXPECT_EQ(copy(Tile(kBf16, 1024), Tile(kBf16, 1024, Memory::kPsum, 2)), 1024);  // strided PSUM
   EXPECT_EQ(copy(Tile(kBf16, 1024), Tile(kFp32, 1024, Memory::kPsum)), 1024);     // fp32 in
-  EXPECT_EQ(copy(Tile(kFp32, 1024), Tile(kFp32, 1024)), 1024);
+  EXPECT_EQ(copy(Tile(kFp32, 1024), Tile(kFp32, 1024)), 512);                     // 2x: other types
+  EXPECT_EQ(copy(Tile(kFp32, 1023), Tile(kBf16, 1023)), 512);                     // one of them
+  EXPECT_EQ(copy(Tile(DType::kInt32, 1024), Tile(DType::kInt32, 1024)), 512);
+  EXPECT_EQ(copy(Tile(kFp32, 1024), Tile(kFp32, 1024, Memory::kSbuf, 2)), 1024);  // strided
+  EXPECT_EQ(copy(Tile(kFp32, 1024), Tile(kFp32, 1024, Memory::kPsum)), 1024);     // one PSUM
+}
+
+TEST(CostTable, TreatsFp8AsNarrowFromTheFourthGenerationOn) {
+  for (const DType fp8 : {DType::kFp8E4M3Fn, DType::kFp8E4M3, DType::kFp8E5M2}) {
+    const isa::TensorCopy copy{.dst = Tile(kBf16, 1024), .src = Tile(fp8, 1024)};
+    EXPECT_EQ(Cycles(Engine::kVector, copy), 256);
+    EXPECT_EQ(Cycles(Engine::kVector, copy, {.fp8_modes = false}), 512);  // as other types
+    EXPECT_EQ(Cycles(Engine::kScalar, copy), 512);
+    EXPECT_EQ(Cycles(Engine::kScalar, copy, {.fp8_modes = false}), 1024);
+    const isa::TensorTensor add{
+        .dst = Tile(kBf16, 300), .a = Tile(fp8, 300), .b = Tile(kBf16, 300)};
+    EXPECT_EQ(Cycles(Engine::kVector, add), 300);
+    EXPECT_EQ(Cycles(Engine::kVector, add, {.fp8_modes = false}), 600);
+  }
+}
+
+TEST(CostTable, GivesEachEngineItsLatency) {
+  const auto latency = [](Engine engine) {
+    return CostOf({.engine = engine, .body = isa::Memset{.dst = Tile(kFp32, 64)}},
+                  {.vector_latency_cycles = 11, .scalar_latency_cycles = 22, .access_cycles = 33})
+        .latency;
+  };
+  EXPECT_EQ(latency(Engine::kVector), 11);
+  EXPECT_EQ(latency(Engine::kScalar), 22);
+  EXPECT_EQ(latency(Engine::kGpSimd), 33);
+  EXPECT_EQ(latency(Engine::kSync), 33);
 }
 
 TEST(CostTable, HasNoPerfModeWhenSwitchedOff) {
@@ -154,7 +193,7 @@ TEST(CostTable, QuantizesFourElementsPerCycle) {
                              .dst_scale = Tile(DType::kE8M0, 512),
                              .src = Tile(kBf16, 2048)};
   EXPECT_EQ(Cycles(Engine::kVector, body), 512);
-  EXPECT_EQ(CostOf({.engine = Engine::kVector, .body = body}, {}).latency, 63);
+  EXPECT_EQ(CostOf({.engine = Engine::kVector, .body = body}, {}).latency, 147);
   EXPECT_EQ(QuantizeMxCycles(512, {}), 514);
 }
 

@@ -24,8 +24,9 @@ Operand Tile(Memory memory, DType dtype, std::int64_t partitions, std::int64_t f
   return operand;
 }
 
-std::vector<DmaPart> Plan(isa::Body body, std::int64_t rows_moved = 0, const DmaShape& shape = {}) {
-  return PlanTransfer({.body = std::move(body)}, rows_moved, shape);
+std::vector<DmaPart> Plan(isa::Body body, const std::vector<int>& lanes = {},
+                          const DmaShape& shape = {}) {
+  return PlanTransfer({.body = std::move(body)}, lanes, shape);
 }
 
 TEST(DmaPlan, GivesEachEngineItsEightPartitions) {
@@ -90,15 +91,87 @@ TEST(DmaPlan, MovesOnlyTheRowsAGatherKeeps) {
   isa::DmaCopy gather{.dst = Tile(Memory::kSbuf, DType::kBf16, 128, 256),
                       .src = Tile(Memory::kHbm, DType::kBf16, 128, 256, 256)};
   gather.gather = isa::VectorOffset{.index = Tile(Memory::kSbuf, DType::kInt32, 128, 1)};
+  std::vector<int> lanes;
+  for (int lane = 0; lane < 100; ++lane)
+    lanes.push_back(lane);
   std::int64_t read = 0, descriptors = 0;
-  for (const DmaPart& part : Plan(gather, 100)) {
+  for (const DmaPart& part : Plan(gather, lanes)) {
     read += part.hbm_read;
     descriptors += part.descriptors;
   }
   EXPECT_EQ(read, 100 * 512);
-  EXPECT_GE(descriptors, 100);
-  EXPECT_LE(descriptors, 100 + 16) << "a row may be counted on two engines, not more";
-  EXPECT_TRUE(Plan(gather, 0).empty());
+  EXPECT_EQ(descriptors, 100);
+  EXPECT_TRUE(Plan(gather).empty());
+}
+
+// The scales of one expert: 4 rows in each quadrant, so 4 engines move 4 rows each, 8 KiB per row.
+TEST(DmaPlan, MovesGatheredRowsOnTheEnginesOfTheirPartitions) {
+  Operand dst = Tile(Memory::kSbuf, DType::kUint8, 128, 8192);
+  isa::DmaCopy gather{.dst = dst, .src = Tile(Memory::kHbm, DType::kUint8, 128, 8192, 8192)};
+  gather.gather = isa::VectorOffset{.index = Tile(Memory::kSbuf, DType::kInt32, 128, 1)};
+  std::vector<int> lanes;
+  for (const int quadrant : {0, 32, 64, 96}) {
+    for (int row = 0; row < 4; ++row)
+      lanes.push_back(quadrant + row);
+  }
+  const auto parts = Plan(gather, lanes);
+  ASSERT_EQ(parts.size(), 4u);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(parts[i].engine, 4 * i);
+    EXPECT_EQ(parts[i].bytes, 4 * 8192);
+    EXPECT_EQ(parts[i].descriptors, 4);
+  }
+}
+
+TEST(DmaPlan, SpreadsGatheredRowsWithinHbmOverAllEngines) {
+  isa::DmaCopy gather{.dst = Tile(Memory::kHbm, DType::kUint8, 64, 512, 512),
+                      .src = Tile(Memory::kHbm, DType::kUint8, 64, 512, 512)};
+  gather.gather = isa::VectorOffset{.index = Tile(Memory::kSbuf, DType::kInt32, 64, 1)};
+  std::vector<int> lanes;
+  for (int lane = 0; lane < 64; lane += 2)
+    lanes.push_back(lane);
+  const auto parts = Plan(gather, lanes);
+  ASSERT_EQ(parts.size(), 16u);
+  for (const DmaPart& part : parts) {
+    EXPECT_EQ(part.bytes, 2 * 512);
+    EXPECT_EQ(part.descriptors, 2);
+  }
+}
+
+TEST(DmaPlan, TakesAllScatteredRowsFromASourceOfOnePartition) {
+  Operand src = Tile(Memory::kSbuf, DType::kUint8, 1, 512);
+  src.partition = 127;
+  isa::DmaCopy scatter{.dst = Tile(Memory::kHbm, DType::kUint8, 16, 512, 512), .src = src};
+  scatter.scatter = isa::VectorOffset{.index = Tile(Memory::kSbuf, DType::kInt32, 16, 1)};
+  const auto parts = Plan(scatter, {0, 5, 15});
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(parts[0].engine, 15);
+  EXPECT_EQ(parts[0].hbm_write, 3 * 512);
+}
+
+// 40,000 bytes and 7 descriptors in turns of at most 16,384 bytes: thirds, rounded down as they
+// come.
+TEST(DmaPlan, CutsAPartIntoTurnsThatAddUp) {
+  const DmaPart part{.engine = 3,
+                     .bytes = 40'000,
+                     .descriptors = 7,
+                     .hbm_read = 20'000,
+                     .hbm_write = 5,
+                     .read_address = 64};
+  ASSERT_EQ(TurnsOf(part, 16384), 3);
+  const std::int64_t bytes[] = {13'333, 13'333, 13'334}, descriptors[] = {2, 2, 3};
+  const std::int64_t read[] = {6'666, 6'667, 6'667}, written[] = {1, 2, 2};
+  for (int i = 0; i < 3; ++i) {
+    const DmaPart turn = TurnOf(part, i, 3);
+    EXPECT_EQ(turn.engine, 3);
+    EXPECT_EQ(turn.bytes, bytes[i]);
+    EXPECT_EQ(turn.descriptors, descriptors[i]);
+    EXPECT_EQ(turn.hbm_read, read[i]);
+    EXPECT_EQ(turn.hbm_write, written[i]);
+    EXPECT_EQ(turn.read_address, 64u);
+  }
+  EXPECT_EQ(TurnsOf(part, 40'000), 1);
+  EXPECT_EQ(TurnsOf({.bytes = 0}, 512), 1);
 }
 
 TEST(DmaPlan, ComputesAtHalfTheCopyRate) {
@@ -170,7 +243,7 @@ TEST(DmaPlan, RoundsThePartitionsOfAnEngineUp) {
   Operand dst = Tile(Memory::kSbuf, DType::kFp32, 24, 4);
   dst.partition = 40;
   const auto parts =
-      Plan(isa::DmaCopy{.dst = dst, .src = Tile(Memory::kHbm, DType::kFp32, 24, 4, 4)}, 0,
+      Plan(isa::DmaCopy{.dst = dst, .src = Tile(Memory::kHbm, DType::kFp32, 24, 4, 4)}, {},
            {.engines = 10});
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_EQ(parts[0].engine, 3);
@@ -183,11 +256,11 @@ TEST(DmaPlan, ComputesAtTheRateOfTheMachine) {
   isa::DmaCompute add{.dst = Tile(Memory::kSbuf, DType::kFp32, 1, 25)};
   add.sources = {Tile(Memory::kHbm, DType::kFp32, 1, 25)};
   // 100 bytes at 100 %, 40 % and 30 % of the rate, rounded up.
-  EXPECT_EQ(Plan(add, 0, {.compute_percent = 100}).at(0).bytes, 100);
-  EXPECT_EQ(Plan(add, 0, {.compute_percent = 40}).at(0).bytes, 250);
-  EXPECT_EQ(Plan(add, 0, {.compute_percent = 30}).at(0).bytes, 334);
+  EXPECT_EQ(Plan(add, {}, {.compute_percent = 100}).at(0).bytes, 100);
+  EXPECT_EQ(Plan(add, {}, {.compute_percent = 40}).at(0).bytes, 250);
+  EXPECT_EQ(Plan(add, {}, {.compute_percent = 30}).at(0).bytes, 334);
   // Copies know no such rate.
-  EXPECT_EQ(Plan(isa::DmaCopy{.dst = add.dst, .src = add.sources[0]}, 0, {.compute_percent = 40})
+  EXPECT_EQ(Plan(isa::DmaCopy{.dst = add.dst, .src = add.sources[0]}, {}, {.compute_percent = 40})
                 .at(0)
                 .bytes,
             100);
@@ -196,7 +269,7 @@ TEST(DmaPlan, ComputesAtTheRateOfTheMachine) {
 TEST(DmaPlan, CountsASourceFarWiderThanTheRest) {
   isa::DmaCompute add{.dst = Tile(Memory::kSbuf, DType::kBf16, 1, 32)};
   add.sources = {Tile(Memory::kHbm, DType::kBf16, 1, 32), Tile(Memory::kSbuf, DType::kFp32, 1, 32)};
-  const DmaPart part = Plan(add, 0, {.compute_percent = 100}).at(0);
+  const DmaPart part = Plan(add, {}, {.compute_percent = 100}).at(0);
   EXPECT_EQ(part.bytes, 2 * 32 * 4) << "each source at the widest element";
   EXPECT_EQ(part.descriptors, 2);
   EXPECT_EQ(part.hbm_read, 32 * 2) << "one of them lies in SBUF";
@@ -224,12 +297,12 @@ TEST(DmaPlan, KeepsScatteredRowsApart) {
                        .src = Tile(Memory::kSbuf, DType::kBf16, 8, 64)};
   scatter.dst.offset = 4096;
   scatter.scatter = isa::VectorOffset{.index = Tile(Memory::kSbuf, DType::kInt32, 8, 1)};
-  const auto parts = Plan(scatter, 6);
+  const auto parts = Plan(scatter, {0, 1, 2, 4, 6, 7});
   ASSERT_EQ(parts.size(), 1u);
   EXPECT_EQ(parts[0].bytes, 6 * 128);
   EXPECT_EQ(parts[0].descriptors, 6);
   EXPECT_EQ(parts[0].hbm_write, 6 * 128);
-  EXPECT_EQ(parts[0].write_address, 4096u) << "the table's: which rows is not known here";
+  EXPECT_EQ(parts[0].write_address, 4096u) << "the table's";
 }
 
 TEST(DmaPlan, ConservesBytesForOddShapes) {

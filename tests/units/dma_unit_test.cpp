@@ -1,91 +1,21 @@
-// The DMA of one core alone, on a real arbiter and HBM target. By hand:
-//   generator 20 ticks, start 100, HBM latency 40; an engine moves a byte in 2 ticks and a
-//   descriptor costs as much as 64 bytes; HBM is fast, unless a test makes it 20 ticks per byte.
-// A block of 8 partitions x 16 fp32 is 512 bytes and 8 descriptors of one engine: 2048 ticks.
+// The DMA of one core alone: every path in ticks, by hand. Its figures: tests/units/dma_harness.h.
 #include "model/units/dma_unit.h"
 
-#include <memory>
-
-#include "model/units/hbm_target.h"
-#include "tests/units/unit_harness.h"
+#include "tests/units/dma_harness.h"
 
 namespace bwmm::units {
 namespace {
 
 using testing::ElementsAre;
 
-constexpr Tick kGenerator = 20, kStart = 100, kLatency = 40, kBlock = 2048;
-constexpr std::int64_t kFast = 1'000'000, kSlow = 100;  // MB/s
-
-class DmaUnitTest : public UnitTest {
- protected:
-  void Build(int generators = 2, std::int64_t hbm_mb_s = kFast) {
-    target = std::make_unique<HbmTarget>(
-        "hbm", HbmTarget::Config{.cores = 1, .bandwidth_mb_s = hbm_mb_s, .capacity_bytes = 65536},
-        time);
-    dma = std::make_unique<DmaUnit>("dma",
-                                    DmaUnit::Config{.shape = {},
-                                                    .engine_mb_s = 1000,
-                                                    .descriptor_bytes = 64,
-                                                    .dge_instances = generators,
-                                                    .dge = kGenerator,
-                                                    .start = kStart,
-                                                    .hbm_latency = kLatency},
-                                    time, run, arbiter, memory);
-    dma->retire(retire);
-    dma->meeting(meeting);
-    dma->hbm_socket.bind(target->socket(0));
-  }
-  Work& Accept(std::uint32_t id, isa::Body body, Tick emitted_at = 0) {
-    Work& work = Add(id, Engine::kSync, std::move(body), emitted_at);
-    script.At(emitted_at, [this, &work] { dma->Accept(work); });
-    return work;
-  }
-  // Accepted and open from the start.
-  Work& Ready(std::uint32_t id, isa::Body body) {
-    Work& work = Accept(id, std::move(body));
-    OpenAt(0, *dma, work, 0);
-    return work;
-  }
-  static Operand Block(int partition = 0, std::int64_t partitions = 8) {
-    return SbufTile(DType::kFp32, 0, partitions, 16, partition);
-  }
-  static Operand InHbm(std::uint64_t address = 64, std::int64_t rows = 8) {
-    Operand operand = test::Tile(Memory::kHbm, DType::kFp32, address, rows, 16);
-    operand.partition_stride = 16;
-    return operand;
-  }
-  // Within SBUF, so that HBM takes no part: `partitions` of the engine of `partition`.
-  static isa::DmaCopy Within(int partition, std::int64_t partitions = 8) {
-    isa::DmaCopy copy{.dst = Block(partition, partitions), .src = Block(partition, partitions)};
-    copy.dst.offset = 1024;
-    return copy;
-  }
-  static isa::DmaCopy Gather() {
-    isa::DmaCopy copy{.dst = Block(), .src = InHbm()};
-    copy.gather = isa::VectorOffset{
-        .index = SbufTile(DType::kInt32, 4096, 8, 1), .rows = 8, .row_stride = 16};
-    return copy;
-  }
-  void WriteDescriptors(Tick tick, Work& work, std::int64_t rows) {
-    script.At(tick, [=, this, &work] { dma->DescriptorsWritten(work, rows); });
-  }
-  Tick Of(TimeClass time_class) { return dma->ledger().ticks(time_class); }
-  Tick DoneAt(std::uint32_t id) const { return log.At("complete", id); }
-
-  PhaseArbiter arbiter{"arbiter", run};
-  std::unique_ptr<HbmTarget> target;
-  std::unique_ptr<DmaUnit> dma;
-};
-
 TEST_F(DmaUnitTest, TellsHowManyPartsWaitForTheEngines) {
   Build();
   Ready(0, Within(0));
   Ready(1, Within(0));
   Run();
-  // Both arrive at 120, the engine takes one up at once and the other a block's time later.
+  // They arrive at 120 and 140; the engine takes one up at once and the other a block's time later.
   using Waiting = std::pair<Tick, std::int64_t>;
-  EXPECT_THAT(retire.parts_waiting, ElementsAre(Waiting{121, 1}, Waiting{121, 2}, Waiting{121, 1},
+  EXPECT_THAT(retire.parts_waiting, ElementsAre(Waiting{121, 1}, Waiting{121, 0}, Waiting{141, 1},
                                                 Waiting{121 + kBlock, 0}));
 }
 
@@ -136,18 +66,46 @@ TEST_F(DmaUnitTest, ReadsHbmBeforeItWritesIt) {
   EXPECT_EQ(dma->stats().descriptors, 1u) << "one run of 512 bytes";
 }
 
-TEST_F(DmaUnitTest, WaitsForAFreeGenerator) {
+TEST_F(DmaUnitTest, HasOneGeneratorForTheScalarEngineAndOneForAllOthers) {
   Build(2);
-  // One partition each, on engines 0, 1 and 2: (64 + 64) * 2 ticks.
+  // One partition each, on engines 0 to 3: (64 + 64) * 2 ticks.
+  constexpr Engine kEngines[] = {Engine::kSync, Engine::kScalar, Engine::kVector, Engine::kScalar};
   std::vector<const Work*> works;
-  for (std::uint32_t i = 0; i < 3; ++i)
-    works.push_back(&Ready(i, Within(8 * static_cast<int>(i), 1)));
+  for (std::uint32_t i = 0; i < 4; ++i)
+    works.push_back(&Ready(i, Within(8 * static_cast<int>(i), 1), kEngines[i]));
   Run();
-  EXPECT_EQ(works[0]->start, 0u);
-  EXPECT_EQ(works[1]->start, 0u);
-  EXPECT_EQ(works[2]->start, kGenerator);
-  EXPECT_THAT(log.Of("complete"), ElementsAre(Seen{376, "complete", 0}, Seen{376, "complete", 1},
-                                              Seen{376 + kGenerator, "complete", 2}));
+  for (const std::uint32_t i : {0u, 1u}) {
+    EXPECT_EQ(works[i]->start, 0u);
+    EXPECT_EQ(DoneAt(i), 376u);
+    EXPECT_EQ(works[i + 2]->start, kGenerator);
+    EXPECT_EQ(DoneAt(i + 2), 376u + kGenerator);
+  }
+}
+
+TEST_F(DmaUnitTest, SharesTheOnlyGenerator) {
+  Build(1);
+  Ready(0, Within(0, 1), Engine::kSync);
+  const Work& second = Ready(1, Within(8, 1), Engine::kScalar);
+  Run();
+  EXPECT_EQ(second.start, kGenerator);
+}
+
+TEST_F(DmaUnitTest, StartsTheEnginesOfATransferOneAfterAnother) {
+  Build(2, kFast, [](DmaUnit::Config& config) { config.skew_ns = 15; });
+  Ready(0, Within(8, 24));  // engines 1, 2 and 3
+  Ready(1, Within(24, 1));  // on engine 3, there at 140, when the engine waits for its start at 180
+  Run();
+  EXPECT_EQ(DoneAt(0), 120 + 2 * 30 + kBlock);
+  EXPECT_EQ(DoneAt(1), 120 + 2 * 30 + kBlock + 256) << "in one queue";
+}
+
+TEST_F(DmaUnitTest, CompletesSomeTimeAfterTheLastByteIsInPlace) {
+  Build(2, kFast, [](DmaUnit::Config& config) { config.completion = 50; });
+  Ready(0, Within(0));
+  Ready(1, isa::DmaCopy{.dst = Block(8), .src = InHbm()}, Engine::kScalar);
+  Run();
+  EXPECT_EQ(DoneAt(0), 120 + kBlock + 50);
+  EXPECT_EQ(DoneAt(1), 120 + kBlock + kLatency + 50);
 }
 
 TEST_F(DmaUnitTest, GivesAGeneratorToTheOlderOfTwoInstructions) {
@@ -180,7 +138,7 @@ TEST_F(DmaUnitTest, QueuesPartsOfOneEngineAndOvertakesOnOthers) {
   Run();
   EXPECT_EQ(DoneAt(0), 120 + kBlock);
   EXPECT_EQ(DoneAt(1), 120 + kBlock + 256);
-  EXPECT_EQ(DoneAt(2), 120 + kGenerator + 256) << "on an engine of its own";
+  EXPECT_EQ(DoneAt(2), 120 + 2 * kGenerator + 256) << "on an engine of its own";
 }
 
 TEST_F(DmaUnitTest, CompletesWithTheLastPart) {

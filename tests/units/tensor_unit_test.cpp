@@ -19,11 +19,13 @@ constexpr Tick kCycle = 2;
 
 class TensorUnitTest : public UnitTest {
  protected:
-  void Build(std::unique_ptr<engine::TensorEngine> with = engine::MakeTimingTensorEngine({})) {
+  void Build(std::unique_ptr<engine::TensorEngine> with = engine::MakeTimingTensorEngine({}),
+             Tick throttle_window = 0) {
     engine = std::move(with);
     memory.control_only = true;
-    unit = std::make_unique<TensorUnit>("tensor", TensorUnit::Config{.clock = {kCycle}}, run,
-                                        memory, *engine);
+    unit = std::make_unique<TensorUnit>(
+        "tensor", TensorUnit::Config{.clock = {kCycle}, .throttle_window = throttle_window}, run,
+        memory, *engine);
     unit->retire(retire);
   }
   Work& Accept(std::uint32_t id, isa::Body body, Tick emitted_at = 0) {
@@ -132,6 +134,37 @@ TEST_F(TensorUnitTest, PushesNoMoreThanTheEngineQueues) {
   // a place in the queue at the edge after.
   EXPECT_THAT(log.Of("observe"), ElementsAre(Seen{0, "observe", 0}, Seen{0, "observe", 1},
                                              Seen{2, "observe", 2}, Seen{4, "observe", 3}));
+}
+
+TEST_F(TensorUnitTest, RunsAtHalfRateForAWindowAfterAnIdleOne) {
+  Build(engine::MakeTimingTensorEngine({}), 1000);
+  Ready(0, Load());
+  for (std::uint32_t id = 1; id <= 8; ++id)
+    Ready(id, Move(64));
+  Ready(9, Move(64), 2036);
+  Ready(10, Move(64), 2036);
+  Ready(11, Move(64), 4000);
+  Ready(12, Move(64), 4000);
+  Run();
+  // 64 rows are 128 ticks: slots of 256 until tick 1000, then of 128, for the last 1000 ticks are
+  // all slots. At 2036 they are slots from 1036 to 1536, just half of the window; at 4000 there is
+  // none.
+  const std::vector<Seen> pushed = log.Of("observe");
+  std::vector<Tick> at;
+  for (const Seen& seen : pushed)
+    at.push_back(seen.at);
+  EXPECT_THAT(at, ElementsAre(0, 0, 256, 512, 768, 1024, 1152, 1280, 1408, 2036, 2164, 4000, 4256));
+}
+
+TEST_F(TensorUnitTest, ThrottlesWhatUsedALittleLessThanHalfOfAWindow) {
+  Build(engine::MakeTimingTensorEngine({}), 1000);
+  Ready(0, Load());
+  for (std::uint32_t id = 1; id <= 8; ++id)
+    Ready(id, Move(64));
+  Ready(9, Move(64), 2038);
+  Ready(10, Move(64), 2038);
+  Run();
+  EXPECT_EQ(log.At("observe", 10), 2038u + 256);
 }
 
 TEST_F(TensorUnitTest, CountsRowsAndMultiplyAdds) {

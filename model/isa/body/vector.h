@@ -24,13 +24,14 @@ inline constexpr Use kLocalSrc{Role::kRead, Place::kLocal};
 inline constexpr Use kSrcLikeDst{Role::kRead, Place::kLocal, Shape::kOfDst};
 inline constexpr Use kScalarPerPartition{Role::kRead, Place::kLocal, Shape::kPerPartition};
 
-// dst = function(src * scale + bias)
+// dst = function(src * scale + bias); reduce_res = the sum of dst's elements before their rounding
 struct ActivationOp {
   Activation function = Activation::kIdentity;
   Operand dst;
   Operand src;
   float scale = 1.0f;
-  std::optional<Operand> bias = std::nullopt;  // [P, 1]
+  std::optional<Operand> bias = std::nullopt;        // [P, 1]
+  std::optional<Operand> reduce_res = std::nullopt;  // [P, 1], ScalarEngine
 
   static constexpr Traits kTraits{"activation", kAnyQueue, Owner::kOps, Control::kNever};
   template <typename Self, typename Visitor>
@@ -40,9 +41,16 @@ struct ActivationOp {
     v.Operand("src", kSrcLikeDst, i.src);
     v.Field("scale", i.scale);
     v.Operand("bias", kScalarPerPartition, i.bias);
+    v.Operand("reduce_res", kLocalDst, i.reduce_res);
   }
   template <typename Check>
-  void Rules(const Check&) const {}
+  void Rules(const Check& check) const {
+    if (!reduce_res)
+      return;
+    if (check.engine() != Engine::kScalar)
+      check.Refuse("only the scalar engine has registers to reduce in");
+    check.InEachPartition(*reduce_res, "one element", 1, src);
+  }
 };
 
 // dst = a op b
