@@ -15,12 +15,19 @@ namespace {
 using isa::Engine;
 using test::SbufTile;
 
+// VectorE and GpSimd run at one clock rate on trn3; here they have one latency too.
+MachineConfig MachineOfEqualEngines() {
+  MachineConfig config = LoadMachine("trn3");
+  config.compute.vector_latency_cycles = config.compute.access_cycles;
+  return config;
+}
+
 std::string ErrorOf(const ops::Program& program, bool reverse) {
   ops::Hbm hbm;
   RunOptions options;
   options.build_in_reverse = reverse;
   try {
-    RunMachine(LoadMachine("trn3"), Fidelity::kFast, hbm, program, options);
+    RunMachine(MachineOfEqualEngines(), Fidelity::kFast, hbm, program, options);
   } catch (const SimError& error) {
     return error.what();
   }
@@ -46,9 +53,8 @@ TEST(FailuresAtOneTime, RejectsTheLowestCoresReadOfUnwrittenBytes) {
 }
 
 TEST(FailuresAtOneTime, RejectsTheLowestInstructionOfACore) {
-  // VectorE and GpSimd run at one clock rate on trn3, so both copies end at one tick. GpSimd's
-  // comes first in the program, VectorE is built first.
-  MachineConfig config = LoadMachine("trn3");
+  // Both copies end at one tick. GpSimd's comes first in the program, VectorE is built first.
+  const MachineConfig config = MachineOfEqualEngines();
   ASSERT_EQ(config.clock.vector_mhz, config.clock.gpsimd_mhz);
   for (const Engine first : {Engine::kVector, Engine::kGpSimd}) {
     const Engine second = first == Engine::kVector ? Engine::kGpSimd : Engine::kVector;
