@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "model/isa/operand.h"
+#include "model/support/zeroed_array.h"
 
 namespace bwmm::ops {
 
@@ -76,7 +77,7 @@ class Sbuf {
 
   int partitions_;
   std::int64_t bytes_;
-  std::vector<std::byte> data_;
+  ZeroedArray<std::byte> data_;
 };
 
 // PSUM as rows: word w of every partition, 4 bytes each. The TensorEngine owns the storage.

@@ -15,6 +15,7 @@
 #include "model/isa/sink.h"
 #include "model/ops/execute.h"
 #include "model/ops/lifetimes.h"
+#include "model/support/zeroed_array.h"
 
 namespace bwmm::ops {
 
@@ -53,7 +54,7 @@ class MemoryChecker {
   CoreMemory& memory_;
   const std::int64_t sbuf_bytes_, psum_bytes_;  // per partition
   // [partitions][bytes]: 0 = never written, else 1 + the generation of the byte it was written in.
-  std::vector<std::uint8_t> sbuf_written_, psum_written_;
+  ZeroedArray<std::uint8_t> sbuf_written_, psum_written_;
   Lifetimes sbuf_lifetimes_, psum_lifetimes_;
   std::uint32_t position_ = 0;  // of the instruction being observed
   struct Stretch {
