@@ -190,6 +190,8 @@ DmaPart TurnOf(const DmaPart& part, std::int64_t turn, std::int64_t turns) {
   for (const auto field :
        {&DmaPart::bytes, &DmaPart::descriptors, &DmaPart::hbm_read, &DmaPart::hbm_write})
     share.*field = part.*field * (turn + 1) / turns - part.*field * turn / turns;
+  share.read_address += part.hbm_read * turn / turns;
+  share.write_address += part.hbm_write * turn / turns;
   return share;
 }
 

@@ -39,7 +39,7 @@ std::vector<DmaPart> PlanTransfer(const isa::Instruction& instruction,
                                   const std::vector<int>& lanes, const DmaShape& shape);
 
 // An engine serves its queues in turns of at most `most` bytes: how many a part takes, and one of
-// them. Their sums are the part's.
+// them, which goes on where the last one ended. Their sums are the part's.
 std::int64_t TurnsOf(const DmaPart& part, std::int64_t most);
 DmaPart TurnOf(const DmaPart& part, std::int64_t turn, std::int64_t turns);
 

@@ -157,10 +157,12 @@ TEST(DmaPlan, CutsAPartIntoTurnsThatAddUp) {
                      .descriptors = 7,
                      .hbm_read = 20'000,
                      .hbm_write = 5,
-                     .read_address = 64};
+                     .read_address = 64,
+                     .write_address = 128};
   ASSERT_EQ(TurnsOf(part, 16384), 3);
   const std::int64_t bytes[] = {13'333, 13'333, 13'334}, descriptors[] = {2, 2, 3};
   const std::int64_t read[] = {6'666, 6'667, 6'667}, written[] = {1, 2, 2};
+  const std::uint64_t from[] = {64, 6'730, 13'397}, to[] = {128, 129, 131};
   for (int i = 0; i < 3; ++i) {
     const DmaPart turn = TurnOf(part, i, 3);
     EXPECT_EQ(turn.engine, 3);
@@ -168,7 +170,8 @@ TEST(DmaPlan, CutsAPartIntoTurnsThatAddUp) {
     EXPECT_EQ(turn.descriptors, descriptors[i]);
     EXPECT_EQ(turn.hbm_read, read[i]);
     EXPECT_EQ(turn.hbm_write, written[i]);
-    EXPECT_EQ(turn.read_address, 64u);
+    EXPECT_EQ(turn.read_address, from[i]);
+    EXPECT_EQ(turn.write_address, to[i]);
   }
   EXPECT_EQ(TurnsOf(part, 40'000), 1);
   EXPECT_EQ(TurnsOf({.bytes = 0}, 512), 1);

@@ -276,5 +276,15 @@ TEST_F(DmaUnitTest, RejectsAddressesBeyondTheStack) {
             "stack's capacity");
 }
 
+// 65,536 bytes from 64 on are four turns, of which the last ends behind the 65,536 of the stack.
+TEST_F(DmaUnitTest, RejectsATurnThatEndsBeyondTheStack) {
+  Build();
+  Ready(0, isa::DmaCopy{.dst = SbufTile(DType::kFp32, 0, 1, 16384),
+                        .src = test::Tile(Memory::kHbm, DType::kFp32, 64, 1, 16384)});
+  EXPECT_EQ(ErrorOfRun(),
+            "instruction 0 (dma_copy) on core 0: 16384 bytes at HBM address 0xc040, beyond the "
+            "stack's capacity");
+}
+
 }  // namespace
 }  // namespace bwmm::units
