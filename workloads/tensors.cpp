@@ -14,13 +14,6 @@
 namespace bwmm::workloads {
 namespace {
 
-std::string ShapeText(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (const std::int64_t size : shape)
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", size);
-  return "[" + text + "]";
-}
-
 // Whether an element is one number, which a float rounds to. Packed words, scales and carriers are
 // not.
 bool HoldsNumbers(DType dtype) {
@@ -54,9 +47,10 @@ void CheckElements(const std::string& name, const std::vector<std::int64_t>& sha
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
     if (extent < 0)
-      throw SimError("{}: shape {}, allowed sizes from 0", name, ShapeText(shape));
+      throw SimError("{}: shape {}, allowed sizes from 0", name, lang::ShapeText(shape));
     if (extent > 0 && count > kMost / extent)
-      throw SimError("{}: shape {}, allowed up to {} elements", name, ShapeText(shape), kMost);
+      throw SimError("{}: shape {}, allowed up to {} elements", name, lang::ShapeText(shape),
+                     kMost);
     count *= extent;
   }
 }
@@ -66,7 +60,8 @@ void CheckElements(const std::string& name, const std::vector<std::int64_t>& sha
 host::HostTensor Fitted(host::HostTensor tensor, DType dtype,
                         const std::vector<std::int64_t>& shape, const std::string& path) {
   if (tensor.shape != shape)
-    throw SimError("{}: shape {}, allowed {}", path, ShapeText(tensor.shape), ShapeText(shape));
+    throw SimError("{}: shape {}, allowed {}", path, lang::ShapeText(tensor.shape),
+                   lang::ShapeText(shape));
   return Converted(std::move(tensor), dtype, path);
 }
 
@@ -114,7 +109,7 @@ void Tensors::CheckBytes(const host::HostTensor& tensor) {
   const std::uint64_t bytes = tensor.elements() * SizeOf(tensor.dtype);
   if (tensor.data.size() != bytes)
     throw SimError("tensor {}: {} bytes of data, allowed {}: its shape is {}", tensor.name,
-                   tensor.data.size(), bytes, ShapeText(tensor.shape));
+                   tensor.data.size(), bytes, lang::ShapeText(tensor.shape));
 }
 
 lang::HbmTensor Tensors::Input(host::HostTensor tensor) {

@@ -5,13 +5,6 @@
 namespace bwmm::lang {
 namespace {
 
-std::string ShapeText(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (const std::int64_t size : shape)
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", size);
-  return "[" + text + "]";
-}
-
 [[noreturn]] void Refuse(const HbmTensor& tensor, const std::string& why) {
   throw SimError("tensor {}: {}; its shape is {}", tensor.name, why, ShapeText(tensor.shape));
 }
@@ -21,6 +14,13 @@ std::int64_t ElementsOf(const HbmTensor& tensor) {
 }
 
 }  // namespace
+
+std::string ShapeText(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t size : shape)
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", size);
+  return "[" + text + "]";
+}
 
 std::int64_t HbmTensor::stride(int dim) const {
   std::int64_t stride = 1;

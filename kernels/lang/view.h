@@ -72,6 +72,9 @@ class View {
   std::uint64_t serial_ = 0;
 };
 
+// "[128, 64]", for errors.
+std::string ShapeText(const std::vector<std::int64_t>& shape);
+
 // An HBM tensor of any rank; row-major. Kernels turn it into views.
 struct HbmTensor {
   std::string name;
